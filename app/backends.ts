@@ -5,7 +5,15 @@ import { knowAudiences } from "../store/known-audiences.js";
 import { ConfigError, graphsOf, type Config } from "../core/config.js";
 import { createTombOf } from "../core/identity/tombstone.js";
 import { describeError, type Log } from "../core/log.js";
-import type { Copying, DocumentRows, MemberRows, Place, QueueCopying, GraphCopying } from "../core/ports/copying.js";
+import type {
+  CatalogPlace,
+  Copying,
+  DocumentRows,
+  MemberRows,
+  Place,
+  QueueCopying,
+  GraphCopying,
+} from "../core/ports/copying.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { IdentityGraph } from "../core/ports/identity-graph.js";
 import { createMemoryWindows } from "../gateway/access/rate-windows.js";
@@ -32,7 +40,7 @@ export interface Backends extends Omit<Documents, "copying" | "members" | "place
     readonly queue: () => Promise<QueueCopying>;
   };
   /** Where all this stands; the catalog's first. */
-  readonly places: readonly Place[];
+  readonly places: readonly [CatalogPlace, ...Place[]];
 }
 
 /** What a message has beside its payload: identifiers, times, ids. */
@@ -77,12 +85,18 @@ export async function openBackends(
     queue,
     graph: graph.port,
     copying: { graph: graph.copying, documents: copying, members, queue: () => openQueueCopying(opening) },
-    places: [...new Set([place, graph.place, ...(embedded === null ? [] : [embedded.place])])],
+    places: placesFrom(place, [graph.place, ...(embedded === null ? [] : [embedded.place])]),
     purge: async () => embedded === null || (await embedded.purge()),
     audiences: knowAudiences(stores.audiences),
     catalog: cacheCatalog(stores.catalog, { ttlMs, staleMs, isShared: MONGODB_URL !== "" }),
   };
 }
+
+/** Each once: one file may hold them all. */
+const placesFrom = (catalog: CatalogPlace, others: readonly Place[]): Backends["places"] => [
+  catalog,
+  ...new Set(others.filter((one) => one !== catalog)),
+];
 
 /** With `MONGODB_URL` the workspaces in `DATA_DIR` would not be seen, and all their keys would be refused. */
 async function requireOwnCatalog(dataDir: string, embedded: EmbeddedPorts | null): Promise<void> {

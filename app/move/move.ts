@@ -64,7 +64,7 @@ export async function move({ from, to, log, progress }: MoveOptions): Promise<re
         ? compareAll(source, target, moveId, progress)
         : copyAll(source, target, progress));
       // In this order: at no moment may both sides start.
-      await markAll(source.backends.places, { ...leaving, state: "left" });
+      await markLeft(source, leaving);
       await markAll(target.backends.places, null);
       return tallies;
     } finally {
@@ -80,27 +80,43 @@ export async function cancel(from: Config, log: Log): Promise<void> {
   requireStanding(from);
   const source = await openSide(from, log);
   try {
-    const [place] = source.backends.places;
-    const mark = await place!.mark();
-    if (mark?.state !== "leaving")
-      throw new ConfigError(
-        mark?.state === "left"
-          ? `${place!.name} was moved to ${mark.other}: to bring it back, move it from there into an empty store`
-          : `${place!.name}: no move from here is under way`,
-      );
-    await markAll(source.backends.places, null);
+    const [place, ...others] = source.backends.places;
+    const mark = await place.mark();
+    if (mark?.state !== "leaving") throw notUnderWay(place, mark);
+    await markAll(others, null);
+    if (await patiently(() => place.replaceMark(mark, null))) return;
+    // It was over first: what it marked stays marked.
+    const last = await place.mark();
+    await markAll(others, last);
+    throw notUnderWay(place, last);
   } finally {
     await source.close();
   }
 }
 
+const notUnderWay = ({ name }: Place, mark: MoveMark | null): ConfigError =>
+  new ConfigError(
+    mark?.state === "left"
+      ? `${name} was moved to ${mark.other}: to bring it back, move it from there into an empty store`
+      : `${name}: no move from here is under way`,
+  );
+
+/** Throws where the move was called off meanwhile: processes may have gone on there, with what is not in the copy. */
+async function markLeft({ backends: { places } }: Side, leaving: MoveMark): Promise<void> {
+  const [place, ...others] = places;
+  const left: MoveMark = { ...leaving, state: "left" };
+  if (!(await patiently(() => place.replaceMark(leaving, left))))
+    throw new ConfigError(`${place.name}: the move was called off while it ran, so nothing was moved from here`);
+  await markAll(others, left);
+}
+
 /** The move that began here and is not over; null if there is none. */
 async function standingMove({ backends: { places } }: Side): Promise<string | null> {
-  const mark = await places[0]!.mark();
+  const mark = await places[0].mark();
   if (mark === null) return null;
   if (mark.state === "arriving")
     throw new ConfigError(
-      `${places[0]!.name} is being filled by a move from ${mark.other}: run that one again to its end first`,
+      `${places[0].name} is being filled by a move from ${mark.other}: run that one again to its end first`,
     );
   return mark.moveId;
 }
@@ -109,12 +125,12 @@ async function standingMove({ backends: { places } }: Side): Promise<string | nu
 async function leave(source: Side, moveId: string, isFirst: boolean, other: string): Promise<MoveMark> {
   const { places } = source.backends;
   const mark: MoveMark = { moveId, state: "leaving", other };
-  const standing = await places[0]!.mark();
+  const standing = await places[0].mark();
   if (standing?.state === "left") return standing;
   await markAll(places, mark);
   if (await isUsed(source)) {
     if (isFirst) await markAll(places, null);
-    throw new ConfigError(`${places[0]!.name}: a process of the service uses it: stop all of them first`);
+    throw new ConfigError(`${places[0].name}: a process of the service uses it: stop all of them first`);
   }
   return mark;
 }
@@ -143,7 +159,7 @@ const prepare = (to: Config, log: Log, arriving: MoveMark, left: MoveMark, secre
 /** The places beside the catalog's, the log of erasures, and the queue. */
 async function requireTarget(source: Side, target: Side, arriving: MoveMark, isFirst: boolean): Promise<void> {
   const { places } = target.backends;
-  const marked: Place[] = [places[0]!];
+  const marked: Place[] = [places[0]];
   try {
     for (const place of places.slice(1)) {
       await requireRoom(place, arriving.moveId);

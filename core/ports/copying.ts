@@ -245,6 +245,9 @@ export interface MoveMark {
   readonly other: string;
 }
 
+export const isSameMark = (one: MoveMark | null, other: MoveMark | null): boolean =>
+  one?.moveId === other?.moveId && one?.state === other?.state;
+
 /** The embedded file or a server's database: where ports of an installation stand. */
 export interface Place {
   /** For people; without a password. */
@@ -258,6 +261,11 @@ export interface Place {
 
 /** A place that holds the catalog, and so the installation's secret. */
 export interface CatalogPlace extends Place {
+  /**
+   * In one step puts `mark`, or none, in the place of `standing`, durably, and answers whether it stands there now. What stands there
+   * otherwise stays: a mark is another one by its move or its state.
+   */
+  replaceMark(standing: MoveMark, mark: MoveMark | null): Promise<boolean>;
   /** Before anything else opens it: from now on this is the secret there. */
   adopt(secret: Buffer): Promise<void>;
 }

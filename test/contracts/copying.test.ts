@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import type { Copying, DocumentRows } from "../../core/ports/copying.js";
-import { copiedDocumentBackends, copiedGraphBackends, copiedMemberBackends } from "../support/copying/backends.js";
+import {
+  copiedDocumentBackends,
+  copiedGraphBackends,
+  copiedMemberBackends,
+  placeBackends,
+} from "../support/copying/backends.js";
 import { identifierKey } from "../../core/event/event.js";
 import { anEvent, tombOf } from "../support/builders.js";
 import { runContract } from "../support/contract.js";
@@ -8,9 +13,11 @@ import { dumpAll, loadAll, sorted } from "../support/copying/rows.js";
 import { fillMembers, memberCopyingContract, ofThese } from "./copying-members.contract.js";
 import { damageContract } from "./events/damage.contract.js";
 import { documentCopyingContract, fillDocuments, graphCopyingContract } from "./copying.contract.js";
+import { placeContract } from "./place.contract.js";
 import { verifyGraphContract } from "./verify-graph.contract.js";
 
 runContract("Copying of the graph", graphCopyingContract, copiedGraphBackends);
+runContract("The place of a catalog", placeContract, placeBackends);
 runContract("Verifying the graph", verifyGraphContract, copiedGraphBackends);
 runContract("Copying of members", memberCopyingContract, copiedMemberBackends);
 runContract("Copying of the documents", documentCopyingContract, copiedDocumentBackends);

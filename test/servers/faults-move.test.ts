@@ -122,7 +122,7 @@ describe("npm run move to servers and back", () => {
     const moved = await runMove(places, ["--from", from, "--to-env"]);
     assert.equal(moved.status, 0, moved.stderr);
     const source = await openSide(readConfig({ DATA_DIR: from }), silentLog);
-    const { moveId } = (await source.backends.places[0]!.mark())!;
+    const { moveId } = (await source.backends.places[0].mark())!;
     await source.close();
     for (const marked of [2, 1]) {
       const target = await openSide(readConfig(places), silentLog);
@@ -140,6 +140,36 @@ describe("npm run move to servers and back", () => {
     }
     const there = await withService(places, (app) => Promise.all(seen.map((one) => answersOf(app.url, one))));
     assert.deepEqual(there, answers);
+  });
+
+  it("called off while it runs, it ends nothing: the service goes on where it was", async () => {
+    const there = path.join(folder, "there");
+    const { seen, answers } = await withService(places, async (app) => {
+      const filled = [await fillWorkspace(app, 4)];
+      await atRest(app);
+      return { seen: filled, answers: await Promise.all(filled.map((one) => answersOf(app.url, one))) };
+    });
+    const given = ["--from-env", "--to", there];
+    const child = spawn(process.execPath, [SCRIPT, ...given], {
+      env: { ...places },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const ended = Promise.all([text(child.stderr), once(child, "exit")]);
+    const source = await openSide(readConfig(places), silentLog);
+    while ((await source.backends.places[0].mark()) === null) await sleep(20);
+    child.kill("SIGSTOP");
+    await source.close();
+    const cancelled = await runMove(places, [...given, "--cancel"]);
+    assert.match(cancelled.stdout, /the service starts there again/, cancelled.stderr);
+    child.kill("SIGCONT");
+    const [stderr] = await ended;
+    assert.deepEqual([child.exitCode, stderr.includes("the move was called off while it ran")], [2, true], stderr);
+    const again = await withService(places, (app) => Promise.all(seen.map((one) => answersOf(app.url, one))));
+    assert.deepEqual(again, answers);
+    await assert.rejects(
+      withService(ofFolder(there), async () => undefined),
+      /is being filled by a move from mongodb/,
+    );
   });
 
   it("moves into some of the servers, with the rest in another folder", async () => {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Database, Tables } from "../../../core/database.js";
-import type { CatalogPlace, MoveMark } from "../../../core/ports/copying.js";
+import { isSameMark, type CatalogPlace, type MoveMark } from "../../../core/ports/copying.js";
 import { openEmbedded } from "../open.js";
 import { createTables } from "../schema.js";
 
@@ -20,10 +20,16 @@ export function createEmbeddedPlace(database: Database, dataDir: string): Catalo
   const put = database.prepare("INSERT OR REPLACE INTO moves (id, mark) VALUES (1, ?)");
   const remove = database.prepare("DELETE FROM moves");
   const adopt = database.prepare("INSERT OR REPLACE INTO secrets (id, secret) VALUES (1, ?)");
+  const set = (mark: MoveMark | null): void => void (mark === null ? remove.run([]) : put.run([JSON.stringify(mark)]));
   return {
     name: dataDir,
     mark: async () => markIn(database.read(() => find.get([]))),
-    setMark: (mark) => database.write(() => void (mark === null ? remove.run([]) : put.run([JSON.stringify(mark)]))),
+    setMark: (mark) => database.write(() => set(mark)),
+    replaceMark: (standing, mark) =>
+      database.write(() => {
+        if (isSameMark(markIn(find.get([])), standing)) set(mark);
+        return isSameMark(markIn(find.get([])), mark);
+      }),
     stands: async () => database.read(() => standing(database)),
     adopt: (secret) => database.write(() => void adopt.run([secret])),
   };

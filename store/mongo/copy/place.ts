@@ -1,4 +1,4 @@
-import type { CatalogPlace, MoveMark } from "../../../core/ports/copying.js";
+import { isSameMark, type CatalogPlace, type MoveMark } from "../../../core/ports/copying.js";
 import type { Mongo } from "../open.js";
 
 type Setting = { readonly _id: "move"; readonly mark: MoveMark } | { readonly _id: "secret"; readonly secret: Buffer };
@@ -10,18 +10,26 @@ const GUARD = "guard";
 /** The database. */
 export function createMongoPlace({ mongo, name }: { readonly mongo: Mongo; readonly name: string }): CatalogPlace {
   const settings = mongo.db.collection<Setting>("settings");
+  const readMark = async (): Promise<MoveMark | null> => {
+    const found = await mongo.call(() => settings.findOne({ _id: "move" }));
+    return found !== null && "mark" in found ? found.mark : null;
+  };
   return {
     name,
-    mark: async () => {
-      const found = await mongo.call(() => settings.findOne({ _id: "move" }));
-      return found !== null && "mark" in found ? found.mark : null;
-    },
+    mark: readMark,
     setMark: async (mark) => {
       await mongo.call<unknown>(() =>
         mark === null
           ? settings.deleteOne({ _id: "move" })
           : settings.replaceOne({ _id: "move" }, { mark: { ...mark } }, { upsert: true }),
       );
+    },
+    replaceMark: async ({ moveId, state }, mark) => {
+      const standing = { _id: "move", "mark.moveId": moveId, "mark.state": state } as const;
+      await mongo.call<unknown>(() =>
+        mark === null ? settings.deleteOne(standing) : settings.updateOne(standing, { $set: { mark: { ...mark } } }),
+      );
+      return isSameMark(await readMark(), mark);
     },
     stands: async () => {
       const collections = await mongo.call(() => mongo.db.listCollections({}, { nameOnly: true }).toArray());

@@ -5,11 +5,13 @@ import { createEmbeddedMarkStore } from "../../../store/embedded/audiences/marks
 import { createEmbeddedSeatStore } from "../../../store/embedded/audiences/seats.js";
 import { createEmbeddedMemberCopying } from "../../../store/embedded/copy/members.js";
 import { createEmbeddedCopying } from "../../../store/embedded/copy/copy.js";
+import { createEmbeddedPlace } from "../../../store/embedded/copy/place.js";
 import { createEmbeddedEventStore } from "../../../store/embedded/events/events.js";
 import { createEmbeddedProfileStore } from "../../../store/embedded/profiles.js";
 import { createTables } from "../../../store/embedded/schema.js";
 import type { CopiedDocuments, CopiedGraph } from "../../contracts/copying.contract.js";
 import type { CopiedMembers } from "../../contracts/copying-members.contract.js";
+import type { ClosablePlace } from "../../contracts/place.contract.js";
 import { tombOf } from "../builders.js";
 import { embedded } from "../backends.js";
 import type { Backend } from "../contract.js";
@@ -42,4 +44,9 @@ export const copiedMemberBackends: readonly Backend<CopiedMembers>[] = [
     return { seats, marks, copying: createEmbeddedMemberCopying({ database }), close };
   }),
   ...(onServers?.members ?? []),
+];
+
+export const placeBackends: readonly Backend<ClosablePlace>[] = [
+  embedded("SQLite", (database) => ({ ...createEmbeddedPlace(database, "folder"), close: async () => undefined })),
+  ...(onServers?.places ?? []),
 ];

@@ -3,10 +3,12 @@ import { createMongoMarkStore } from "../../../store/mongo/audiences/marks.js";
 import { createMongoSeatStore } from "../../../store/mongo/audiences/seats.js";
 import { createMongoMemberCopying } from "../../../store/mongo/copy/members.js";
 import { createMongoCopying } from "../../../store/mongo/copy/copy.js";
+import { createMongoPlace } from "../../../store/mongo/copy/place.js";
 import { createMongoEventStore } from "../../../store/mongo/events/events.js";
 import { createMongoProfileStore } from "../../../store/mongo/profiles.js";
 import type { CopiedDocuments, CopiedGraph } from "../../contracts/copying.contract.js";
 import type { CopiedMembers } from "../../contracts/copying-members.contract.js";
+import type { ClosablePlace } from "../../contracts/place.contract.js";
 import { tombOf } from "../builders.js";
 import type { Backend } from "../contract.js";
 import { takesWay } from "../house/lanes.js";
@@ -18,6 +20,7 @@ export function copiedServerBackends(servers: ServersUnderTest): {
   readonly graph: readonly Backend<CopiedGraph>[];
   readonly documents: readonly Backend<CopiedDocuments>[];
   readonly members: readonly Backend<CopiedMembers>[];
+  readonly places: readonly Backend<ClosablePlace>[];
 } {
   const access = { url: servers.NEO4J_URL, user: servers.NEO4J_USER, password: servers.NEO4J_PASSWORD };
   const second = secondGraphUrl();
@@ -55,6 +58,12 @@ export function copiedServerBackends(servers: ServersUnderTest): {
         const close = async (): Promise<void> => void (await Promise.all([seats.close(), marks.close()]));
         return { seats, marks, copying: createMongoMemberCopying({ mongo }), close };
       }),
+    ],
+    places: [
+      mongoBackend(servers.MONGODB_URL, async ({ mongo }) => ({
+        ...createMongoPlace({ mongo, name: "database" }),
+        close: async () => undefined,
+      })),
     ],
   };
 }

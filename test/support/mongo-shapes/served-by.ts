@@ -125,6 +125,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
   },
   settings: {
     _id: "_id_",
+    "_id, mark.moveId, mark.state": "_id_",
     "_id, ms range": "_id_",
   },
   stats: {
