@@ -1,8 +1,12 @@
 import { crc32 } from "node:zlib";
+import { beginAgain } from "../../commands/erasures/continue.js";
+import { findErased } from "../../commands/erasures/forget.js";
 import { decodeMessage } from "../../core/event/message.js";
 import { isFolding } from "../../core/event/event.js";
 import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
+import type { Identity } from "../../core/identity/api.js";
 import type { EventRow } from "../../core/ports/copying.js";
+import type { Namings } from "../../core/ports/event-store.js";
 import type { Buried, Erasure } from "../../core/identity/erasure.js";
 import type { Backends } from "../backends.js";
 import { verifyFacet, type GainOf } from "./facets.js";
@@ -11,6 +15,7 @@ import { forEachRow } from "./rows.js";
 
 export interface VerifyDeps {
   readonly backends: Backends;
+  readonly identity: Identity;
   readonly gainOf: GainOf;
   readonly findings: Findings;
   readonly isRepair: boolean;
@@ -111,7 +116,7 @@ async function verifyLetters({ backends, findings, isRepair }: VerifyDeps): Prom
 
 const PER_PAGE = 500;
 
-/** What stands under the uids of people who were erased, as a store restored from before the erasure has it. */
+/** What stands of people who were erased, as a store restored from before the erasure has it. */
 async function verifyErased(deps: VerifyDeps): Promise<void> {
   const { backends } = deps;
   for (let after: WorkspaceId | null = null; ;) {
@@ -137,11 +142,9 @@ async function verifyErasedOf(deps: VerifyDeps, workspace: WorkspaceId): Promise
   }
 }
 
-async function verifyBuried(
-  { backends, findings, isRepair }: VerifyDeps,
-  workspace: WorkspaceId,
-  erasureId: ErasureId,
-): Promise<void> {
+async function verifyBuried(deps: VerifyDeps, workspace: WorkspaceId, erasureId: ErasureId): Promise<void> {
+  const { backends, findings, isRepair } = deps;
+  let kept = 0;
   for (let after: Tomb | null = null; ;) {
     const page: readonly Buried[] = await backends.graph.buried(workspace, erasureId, { limit: PER_PAGE, after });
     const uids = page.flatMap(({ uid }): readonly Uid[] => (uid === null ? [] : [uid]));
@@ -157,7 +160,40 @@ async function verifyBuried(
       for (const _ of ids) findings.mended("erased_bytes");
       ids = await backends.events.foldedInto(workspace, uids, PER_PAGE);
     }
-    if (page.length < PER_PAGE) return;
+    for (let from = 0; from < page.length; from += TOMBS_PER_READ) {
+      const tombs = page.slice(from, from + TOMBS_PER_READ).map(({ tomb }) => tomb);
+      kept += await countKept(deps, workspace, erasureId, tombs);
+    }
+    if (page.length < PER_PAGE) break;
     after = page.at(-1)!.tomb;
+  }
+  if (!isRepair || kept === 0) return;
+  // It is open again, so whoever continues erasures deletes them.
+  await beginAgain({ erasures: backends.graph }, workspace, erasureId);
+  for (; kept > 0; kept -= 1) findings.mended("erased_bytes");
+}
+
+const TOMBS_PER_READ = 100;
+/** Each is read with its payload. */
+const NAMED_PER_READ = 32;
+
+/** What no facet leads to, and this erasure refuses: how much of it stands. */
+async function countKept(
+  { backends, identity, findings }: VerifyDeps,
+  workspace: WorkspaceId,
+  erasureId: ErasureId,
+  tombs: readonly Tomb[],
+): Promise<number> {
+  const { catalog, events, graph: erasures } = backends;
+  let count = 0;
+  for (let after: string | null = null; ;) {
+    const page: Namings = await events.naming(workspace, tombs, { limit: NAMED_PER_READ, after });
+    const going = (await findErased({ catalog, events, erasures, identity }, workspace, page.found)).get(erasureId);
+    for (const id of [...(going?.events ?? []), ...(going?.letters ?? [])]) {
+      findings.found("erased_bytes", id);
+      count += 1;
+    }
+    if (page.next === null) return count;
+    after = page.next;
   }
 }

@@ -15,7 +15,7 @@ export const KINDS = {
   wrong_seats: "profiles whose stored audiences are not what the rules say",
   wrong_feeds: "profiles of which the feed tells other audiences than those that are stored",
   wrong_sizes: "audiences whose size is not the number of their members",
-  erased_bytes: "events and facets of people who were erased",
+  erased_bytes: "events, dead letters and facets of people who were erased",
 } as const;
 export type Kind = keyof typeof KINDS;
 

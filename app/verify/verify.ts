@@ -64,9 +64,12 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () =
     lifecycle.opened("validator", () => validator.close());
     const requireSchema = createSchemaReader(backends.catalog);
     const contribute = contributeWith(validator);
+    const { graph, stats } = backends;
+    const identity = createIdentity({ graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
     await verifyGraph(backends, findings, isRepair);
     await verifyDocuments({
       backends,
+      identity,
       findings,
       isRepair,
       gainOf: (event) => gainOf({ contribute }, requireSchema, event),
@@ -74,8 +77,6 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () =
     });
     // Before who is in which audience, which is judged by it.
     await verifyTallies({ backends, findings, isRepair, now: now() });
-    const { graph, stats } = backends;
-    const identity = createIdentity({ graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
     const purge = createPurge(backends.purge);
     const parts = { config, now, backends, identity, validator, purge, metrics: NO_METRICS, stats };
     await verifyMembers({ backends, services: { ...servicesOf(parts), log }, findings, isRepair, now });

@@ -14,12 +14,14 @@ import { verify } from "../../app/verify/verify.js";
 import { silentLog } from "../../app/logger.js";
 import { readConfig } from "../../core/config.js";
 import type { Database } from "../../core/database.js";
-import type { DeadLetterId } from "../../core/ids.js";
+import { encodeMessage } from "../../core/event/message.js";
+import { newId, type DeadLetterId, type EventId, type WorkspaceId } from "../../core/ids.js";
 import type { EventRow } from "../../core/ports/copying.js";
 import type { DeadLetter } from "../../core/ports/event-store.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { temporaryFolder } from "../support/backends.js";
+import { aDeadLetter, anEvent } from "../support/builders.js";
 import { withFolder } from "../support/faults.js";
 import { answersOf, atRest, fillWorkspace, type Seen } from "../support/moving/world.js";
 import { startApp, type App } from "../support/service/app.js";
@@ -241,4 +243,34 @@ describe("npm run verify", () => {
         assert.equal(repaired.lines.join("\n").includes("1 mended"), isMended, repaired.lines.join("\n"));
         assert.equal((await check(dataDir)).isWhole, isMended);
       }));
+
+  it("tells what names people who were erased and is in no profile, and has their erasure delete it", () =>
+    withFolder(async (folder) => {
+      const dataDir = path.join(folder, "data");
+      await cp(stopped, dataDir, { recursive: true });
+      const [gone, stays] = [newId<EventId>(), newId<EventId>()];
+      let workspace = "" as WorkspaceId;
+      await withBackends(dataDir, async ({ catalog, graph, events }) => {
+        for (const { workspaceId } of await catalog.workspaces({ limit: 10, after: null }))
+          if (await graph.hasErasures(workspaceId)) workspace = workspaceId;
+        const naming = (name: string, eventId = newId<EventId>()) => {
+          const identifiers = [{ namespace: "email", value: `${name}@example.com` }];
+          return anEvent({ workspace, eventId, identifiers, folds: false });
+        };
+        await events.insert(workspace, [naming("nobody", gone), naming("somebody", stays)]);
+        const message = encodeMessage(naming("nobody"));
+        await events.bury(aDeadLetter({ workspace, reason: "quarantined", message, killsEvent: false }));
+      });
+      assert.match((await check(dataDir)).lines.join("\n"), /^erased_bytes: 2 /m);
+      assert.match((await check(dataDir, true)).lines.join("\n"), /^erased_bytes: 2 .*2 mended/m);
+      const app = await startApp({ DATA_DIR: dataDir });
+      await atRest(app);
+      const { events } = app.service.backends;
+      const statuses = await Promise.all(
+        [gone, stays].map(async (eventId) => (await events.find(workspace, eventId))?.status),
+      );
+      await app.service.close();
+      assert.deepEqual(statuses, ["dropped", "stored"]);
+      assert.equal((await check(dataDir)).isWhole, true);
+    }));
 });
