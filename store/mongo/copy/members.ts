@@ -11,6 +11,7 @@ import {
 import { chunkId, type ChunkDocument } from "../audiences/feed.js";
 import { ageOf, type MarkDocument } from "../audiences/marks.js";
 import type { SeatDocument } from "../audiences/seats.js";
+import { batchesOf } from "../events/batches.js";
 import { duplicatesOf } from "../failure.js";
 import type { Mongo } from "../open.js";
 import { idIn, ownId, workspaceIn } from "../own-id.js";
@@ -18,6 +19,9 @@ import { createSession } from "../session.js";
 
 type Dumps = { readonly [K in keyof MemberRows]: (page: CopyPage) => Promise<Copied<MemberRows[K]>> };
 type Loads = { readonly [K in keyof MemberRows]: (rows: readonly MemberRows[K][]) => Promise<void> };
+
+/** A chunk has one entry or a thousand, and one answer of the server fits in its deadline. */
+const CHUNKS_PER_FIND = 32;
 
 /** Copies the collections of seats, feeds and marks. What was saved is in the feed already: see `publish`. */
 export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): Copying<MemberRows> {
@@ -58,9 +62,10 @@ export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): 
       ]);
     },
     feed: async ({ after, limit }) => {
+      const most = Math.min(limit, CHUNKS_PER_FIND);
       const filter = { _id: { $gt: after ?? "" } };
-      const found = await session.call(() => chunks.find(filter, { sort: { _id: 1 }, limit }).toArray());
-      return copied(found, limit, ({ ws, first, entries }) =>
+      const found = await session.call(() => chunks.find(filter, { sort: { _id: 1 }, limit: most }).toArray());
+      return copied(found, most, ({ ws, first, entries }) =>
         entries.map((entry, n) => ({ workspace: ws, seq: first + n, entry })),
       );
     },
@@ -95,13 +100,12 @@ export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): 
           { ordered: false },
         ),
       ),
-    feed: (rows) =>
-      insert(() =>
-        chunks.insertMany(
-          rows.map(({ workspace, seq, entry }) => chunkOf(workspace, seq, entry)),
-          { ordered: false },
-        ),
-      ),
+    feed: async (rows) => {
+      for (const batch of batchesOf(rows, ({ entry }) => entry.length)) {
+        const documents = batch.map(({ workspace, seq, entry }) => chunkOf(workspace, seq, entry));
+        await insert(() => chunks.insertMany(documents, { ordered: false }));
+      }
+    },
     feedHeads: async (rows) => {
       for (const { workspace, head, sizes } of rows) {
         const last = { _id: chunkId(workspace, head), ws: workspace, sizes: { $size: 0 } };

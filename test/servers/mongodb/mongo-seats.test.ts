@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import type { Collection } from "mongodb";
 import type { Entry } from "../../../core/audience/seat.js";
 import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
+import type { Copied, FeedRow } from "../../../core/ports/copying.js";
 import type { SeatStore } from "../../../core/ports/seat-store.js";
 import { createMongoSeatStore } from "../../../store/mongo/audiences/seats.js";
+import { createMongoMemberCopying } from "../../../store/mongo/copy/members.js";
 import type { Mongo } from "../../../store/mongo/open.js";
 import { OF_TEST } from "../../support/mongo-shapes/shape.js";
 import { withDatabase } from "../../support/servers/mongo-backend.js";
@@ -10,24 +13,32 @@ import { serversUnderTest } from "../../support/servers/servers.js";
 
 const { MONGODB_URL } = serversUnderTest();
 
-/** The same database; something else happens right before a chunk is inserted into the feed. */
-function before(mongo: Mongo, happens: () => Promise<unknown>): Mongo {
+type Feed = Collection<{ readonly _id: string }>;
+
+/** The same database; these methods of the feed's collection are others. */
+function withFeed(mongo: Mongo, methodsOf: (real: Feed) => Readonly<Partial<Record<keyof Feed, unknown>>>): Mongo {
   const collection = (name: string) => {
-    const real = mongo.db.collection(name);
+    const real: Feed = mongo.db.collection(name);
     if (name !== "feed") return real;
-    const insertOne = async (document: object) => {
-      await happens();
-      return real.insertOne(document);
-    };
+    const methods = methodsOf(real);
     return new Proxy(real, {
       get: (target, key) => {
-        const value: unknown = key === "insertOne" ? insertOne : Reflect.get(target, key);
+        const value: unknown = Reflect.get(methods, key) ?? Reflect.get(target, key);
         return typeof value === "function" ? (value.bind(target) as unknown) : value;
       },
     });
   };
   return { ...mongo, db: { collection } as unknown as Mongo["db"] };
 }
+
+/** Something else happens right before a chunk is inserted. */
+const before = (mongo: Mongo, happens: () => Promise<unknown>): Mongo =>
+  withFeed(mongo, (real) => ({
+    insertOne: async (document: Parameters<Feed["insertOne"]>[0]) => {
+      await happens();
+      return real.insertOne(document);
+    },
+  }));
 
 const entry = (type: "entered" | "left", audienceId: AudienceId, profileId: ProfileId): Entry => {
   return { type, at: 7, audienceId, profileId, cause: "changed", into: null };
@@ -74,5 +85,38 @@ describe("Seats and the feed in MongoDB", () => {
       await save(store, workspace, newId<ProfileId>(), []);
       while (await store.publish(workspace, 10));
       assert.equal(await mongo.db.collection("seats").countDocuments({ ws: workspace }, OF_TEST), 0);
+    }));
+
+  it("a feed of large chunks is copied in pages and inserts that end within their deadline", () =>
+    withDatabase(MONGODB_URL, async (open) => {
+      const mongo = await open();
+      const workspace = newId<WorkspaceId>();
+      const store = await createMongoSeatStore({ mongo });
+      const [audience, profile] = [newId<AudienceId>(), newId<ProfileId>()];
+      const entries = Array.from({ length: 1_000 }, () => entry("entered", audience, profile));
+      for (let n = 0; n < 40; n += 1) await store.append(workspace, `origin ${n}`, entries);
+      const given: FeedRow[] = [];
+      for (let after: string | null = null; ;) {
+        const page: Copied<FeedRow> = await createMongoMemberCopying({ mongo }).dump("feed", { limit: 500, after });
+        assert.ok(page.rows.length <= 32_000, `${page.rows.length} rows in one page`);
+        given.push(...page.rows);
+        if (page.next === null) break;
+        after = page.next;
+      }
+      assert.deepEqual(
+        given.map(({ seq }) => seq),
+        Array.from({ length: 40_000 }, (_, n) => n + 1),
+      );
+      await mongo.db.collection("feed").deleteMany({}, OF_TEST);
+      const inserted: number[] = [];
+      const target = withFeed(mongo, (real) => ({
+        insertMany: (documents: Parameters<Feed["insertMany"]>[0], options: object) => {
+          inserted.push(documents.length);
+          return real.insertMany(documents, options);
+        },
+      }));
+      await createMongoMemberCopying({ mongo: target }).load("feed", given.slice(0, 2_500));
+      assert.deepEqual(inserted, [1_000, 1_000, 500]);
+      assert.deepEqual((await store.feed(workspace, 2_499, 9)).entries, [{ seq: 2_500, entry: entries[0] }]);
     }));
 });
