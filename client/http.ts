@@ -73,6 +73,25 @@ const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
     signal?.addEventListener("abort", done);
   });
 
+/** Of one try. `AbortSignal.any` would leave something of each try in a signal that lives for as long as the client. */
+function createLimit(ends: AbortSignal | undefined, timeoutMs: number) {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(ends?.reason);
+  const timer = setTimeout(
+    () => controller.abort(new DOMException("The service did not answer in time.", "TimeoutError")),
+    timeoutMs,
+  );
+  if (ends?.aborted === true) abort();
+  else ends?.addEventListener("abort", abort);
+  return {
+    signal: controller.signal,
+    end: (): void => {
+      clearTimeout(timer);
+      ends?.removeEventListener("abort", abort);
+    },
+  };
+}
+
 export async function problemOf(response: Response): Promise<Problem> {
   const { status, statusText: title } = response;
   const told = (await response.json().catch(() => ({}))) as Partial<Problem>;
@@ -84,12 +103,12 @@ export async function problemOf(response: Response): Promise<Problem> {
 export function createHttp({ url, key, timeoutMs = 10_000, retryMs = 300_000, ...options }: HttpOptions) {
   const doFetch = options.fetch ?? fetch;
   const base = url.replace(/\/+$/, "");
-  const once = ({ method, path, body, signal }: Call): Promise<Response> =>
+  const once = ({ method, path, body }: Call, signal: AbortSignal): Promise<Response> =>
     doFetch(base + path, {
       method,
       headers: { Authorization: `Bearer ${key}`, ...(body !== undefined && { "Content-Type": "application/json" }) },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])]),
+      signal,
     });
 
   return async <Answer>(call: Call): Promise<Answer> => {
@@ -98,8 +117,9 @@ export function createHttp({ url, key, timeoutMs = 10_000, retryMs = 300_000, ..
     for (let tries = 0; ; tries += 1) {
       let failure: unknown;
       let waitMs = 0;
+      const limit = createLimit(signal, timeoutMs);
       try {
-        const response = await once(call).catch(tellAway);
+        const response = await once(call, limit.signal).catch(tellAway);
         if (response.ok) return (response.status === 204 ? undefined : await response.json().catch(tellAway)) as Answer;
         failure = new ApiError(await problemOf(response));
         // 429 is said before anything is done. The others may have done it.
@@ -109,6 +129,8 @@ export function createHttp({ url, key, timeoutMs = 10_000, retryMs = 300_000, ..
       } catch (error) {
         if (error === failure || !repeatable) throw error;
         failure = error;
+      } finally {
+        limit.end();
       }
       waitMs += backOff(tries);
       if (signal?.aborted === true || Date.now() + waitMs > end) throw failure;

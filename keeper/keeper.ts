@@ -68,6 +68,7 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
     };
   });
   const closing = new AbortController();
+  /** Ends the pause under way, which also the close does. */
   let looking = new AbortController();
   let running: Promise<void> | null = null;
 
@@ -85,7 +86,7 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
       } else {
         const nextAt = Math.min(...states.map(({ dueAt }) => dueAt));
         looking = new AbortController();
-        await pause(Math.min(LOOK_MS, nextAt - at), AbortSignal.any([looking.signal, closing.signal]));
+        await pause(Math.min(LOOK_MS, nextAt - at), looking.signal);
       }
     }
   };
@@ -152,6 +153,7 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
     },
     close: async () => {
       closing.abort();
+      looking.abort();
       await running;
       for (const { waiting } of states) for (const { resolve } of waiting) resolve();
     },

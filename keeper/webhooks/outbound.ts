@@ -52,16 +52,38 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const wrong = check(message.url);
     if (wrong !== null) return noAnswer(`The url ${wrong}.`);
     const url = new URL(message.url);
-    const overdue = AbortSignal.timeout(timeoutMs);
-    const ended = AbortSignal.any([signal, overdue]);
+    const limit = createLimit(signal, timeoutMs);
     try {
-      const addresses = await Promise.race([addressesOf(hostOf(url), ended), rejectionOf(ended)]);
-      return await exchange(url, addresses, message, ended);
+      const addresses = await Promise.race([addressesOf(hostOf(url), limit.signal), rejectionOf(limit.signal)]);
+      return await exchange(url, addresses, message, limit.signal);
     } catch (error) {
-      return noAnswer(whyOf(error, overdue.aborted, timeoutMs));
+      return noAnswer(whyOf(error, limit.isOverdue(), timeoutMs));
+    } finally {
+      limit.end();
     }
   };
   return { check, post };
+}
+
+/** Of one try. `AbortSignal.any` would leave something of each try in a signal that lives for as long as the process. */
+function createLimit(ends: AbortSignal, timeoutMs: number) {
+  const controller = new AbortController();
+  let isOverdue = false;
+  const abort = (): void => controller.abort();
+  const timer = setTimeout(() => {
+    isOverdue = true;
+    abort();
+  }, timeoutMs);
+  if (ends.aborted) abort();
+  else ends.addEventListener("abort", abort);
+  return {
+    signal: controller.signal,
+    isOverdue: (): boolean => isOverdue,
+    end: (): void => {
+      clearTimeout(timer);
+      ends.removeEventListener("abort", abort);
+    },
+  };
 }
 
 const rejectionOf = (signal: AbortSignal): Promise<never> =>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Posted } from "../../core/webhook/outbound.js";
@@ -116,4 +116,22 @@ describe("What posts to the addresses of webhooks", () => {
     const { status } = await post(receiver.url, { timeoutMs: 60_000 }, ending.signal);
     assert.equal(status, null);
   });
+
+  it("leaves nothing behind in the signal of the process, however often it posts", async () => {
+    const { signal } = new AbortController();
+    const silent = { resolve: () => new Promise<never>(() => undefined), timeoutMs: 1 };
+    for (let n = 0; n < 100; n += 1) {
+      await post(receiver.url, {}, signal);
+      await post("http://hook.example/", silent, signal);
+    }
+    assert.equal(receiver.received.length, 100);
+    assert.deepEqual([getEventListeners(signal, "abort").length, dependantsOf(signal)], [0, 0]);
+  });
 });
+
+/** The signals that Node has made of this one, which it never forgets. */
+function dependantsOf(signal: AbortSignal): number {
+  const name = Object.getOwnPropertySymbols(signal).find(({ description }) => description === "kDependantSignals");
+  const dependants = name === undefined ? undefined : (signal as unknown as Record<symbol, Set<unknown>>)[name];
+  return dependants?.size ?? 0;
+}
