@@ -3,8 +3,8 @@ import type { Component, Plan } from "../../core/identity/model.js";
 import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { Moved, MovedCause } from "../../core/ports/movements.js";
 
-/** So many profiles stand in one note. */
-const PROFILES_MAX = 5_000;
+/** So many profiles stand in one note: it is cleared only when all of them were looked at, one after the other. */
+const PROFILES_MAX = 256;
 
 /** Which profiles the plan gives other identifiers, with the ids that they have before and after it. */
 export function movementsOf(

@@ -59,9 +59,11 @@ export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Par
     const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false };
     const isWhole = await find(found);
     let isBusy = false;
+    let room = PER_LOOK;
     for (const [workspace, named] of found.open) {
-      const looked = await parking.attempt(workspace, () => lookAtNamed(deps, pauses, workspace, named));
-      isBusy ||= looked !== null;
+      const noted = await parking.attempt(workspace, () => lookAtNamed(deps, pauses, workspace, { named, room }));
+      isBusy ||= noted !== null;
+      room -= noted ?? 0;
     }
     const isAnyWaiting = hasWaiting || found.hasWaiting;
     hasWaiting = isAnyWaiting && !isWhole;
@@ -111,15 +113,17 @@ function add(found: Found, pauses: Pauses, named: Named): void {
   found.open.set(workspace, its);
 }
 
+/** Answers how many profiles of notes it looked at with them. */
 async function lookAtNamed(
   deps: AudienceDeps,
   pauses: Pauses,
   workspace: WorkspaceId,
-  named: readonly Named[],
-): Promise<void> {
+  { named, room }: { readonly named: readonly Named[]; readonly room: number },
+): Promise<number> {
   const profiles = new Map(named.flatMap(({ profile }) => (profile === null ? [] : [[profile.profileId, profile]])));
-  const { lost } = await lookAtMoved(deps, workspace, [...profiles.keys()]);
+  const { noted, lost } = await lookAtMoved(deps, workspace, { changed: [...profiles.keys()], room });
   for (const profile of profiles.values()) pauses.looked(workspace, profile);
   const done = named.filter(({ profile }) => profile === null || !lost.has(profile.profileId));
   await deps.marks.clear(done.map(({ mark }) => mark));
+  return noted;
 }
