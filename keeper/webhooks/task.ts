@@ -30,6 +30,8 @@ const PAGE = 100;
 const OF_WORKSPACE = 4;
 const OF_PROCESS = 64;
 const OF_FAILING = 32;
+/** A feed that cannot be read is asked for again after so long. */
+const FAILED_MS = 60_000;
 /** One webhook after the other may go on for so long before others have its place. */
 const TURN_MS = 2_000;
 
@@ -66,6 +68,21 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
     );
   };
 
+  const failedUntil = new Map<WorkspaceId, number>();
+  /** Null where it cannot be read: that holds up no other workspace. */
+  const readHead = async (workspace: WorkspaceId): Promise<number | null> => {
+    if ((failedUntil.get(workspace) ?? -Infinity) > performance.now()) return null;
+    failedUntil.delete(workspace);
+    try {
+      return (await seats.sizes(workspace)).head;
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      failedUntil.set(workspace, performance.now() + FAILED_MS);
+      log.error({ workspace, ...describeError(error) }, "the webhooks of a workspace wait for a minute");
+      return null;
+    }
+  };
+
   const run = async (webhook: Webhook): Promise<void> => {
     const end = performance.now() + TURN_MS;
     try {
@@ -89,15 +106,12 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
     step: async () => {
       if (closing.signal.aborted) return IDLE_MS;
       const page = await webhooks.openWebhooks({ limit: PAGE, after });
-      const heads = new Map<WorkspaceId, Promise<number>>();
-      const headOf = (workspace: WorkspaceId): Promise<number> => {
-        const known = heads.get(workspace) ?? seats.sizes(workspace).then(({ head }) => head);
-        heads.set(workspace, known);
-        return known;
-      };
+      const heads = new Map<WorkspaceId, number | null>();
       for (const webhook of page) {
         const { webhookId, workspace, delivered } = webhook;
-        const head = await headOf(workspace);
+        if (!heads.has(workspace)) heads.set(workspace, await readHead(workspace));
+        const head = heads.get(workspace) ?? null;
+        if (head === null) continue;
         lags.saw(webhook, head);
         if (
           closing.signal.aborted ||

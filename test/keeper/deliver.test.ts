@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Entry } from "../../core/audience/seat.js";
 import { silentLog } from "../../app/logger.js";
+import { AppError } from "../../core/errors.js";
 import { newId, type AudienceId, type ProfileId, type TurnId, type WorkspaceId } from "../../core/ids.js";
 import { NO_METRICS } from "../../core/metrics.js";
 import type { WebhookStore } from "../../core/ports/webhook-store.js";
@@ -156,6 +157,31 @@ for (const backend of webhookBackends)
         withTurn(current, { first: 1, last: 1 }, turn),
       );
       await sendsAfter(webhook, 20_000);
+    });
+
+    it("a workspace whose feed cannot be read holds up no other one, and the log says so once", async () => {
+      const [damaged, behind] = [await made(), await made()];
+      feed = [entered()];
+      const told: unknown[] = [];
+      let asked = 0;
+      const sizes = async (workspace: WorkspaceId) => {
+        if (workspace !== damaged.workspace) return { head: feed.length };
+        asked += 1;
+        throw new AppError("damaged", "A stored record is damaged: feeds.");
+      };
+      const deps = keeper("one");
+      const task = createWebhookTask({
+        ...deps,
+        seats: { ...deps.seats, sizes } as unknown as DeliverDeps["seats"],
+        webhooks: { ...webhooks, openWebhooks: async () => [damaged, behind] },
+        log: { ...silentLog, error: (fields) => void told.push(fields["workspace"]) },
+        isAlone: true,
+      });
+      await task.step();
+      await task.step();
+      await soon(async () => assert.equal((await now(behind))!.delivered, 1));
+      await task.close();
+      assert.deepEqual([told, asked], [[damaged.workspace], 1]);
     });
 
     it("one passes over what is not wanted while the other sends what came behind that: it is told once", async () => {

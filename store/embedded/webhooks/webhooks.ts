@@ -1,4 +1,7 @@
 import type { Database, Tables } from "../../../core/database.js";
+import { isDamaged } from "../../../core/errors.js";
+import type { WebhookId, WorkspaceId } from "../../../core/ids.js";
+import type { Page } from "../../../core/ports/port.js";
 import type { WebhookStore } from "../../../core/ports/webhook-store.js";
 import type { Webhook } from "../../../core/webhook/webhook.js";
 import { createTables } from "../schema.js";
@@ -27,12 +30,46 @@ export function createEmbeddedWebhookStore({ database }: { readonly database: Da
   const find = database.prepare("SELECT webhook FROM webhooks WHERE ws = ? AND id = ?");
   const page = database.prepare("SELECT webhook FROM webhooks WHERE ws = ? AND id > ? ORDER BY id LIMIT ?");
   const open = database.prepare("SELECT webhook FROM webhooks WHERE is_open = 1 AND id > ? ORDER BY id LIMIT ?");
+  const openIds = database.prepare("SELECT ws, id FROM webhooks WHERE is_open = 1 AND id > ? ORDER BY id LIMIT ?");
   const put = database.prepare("INSERT OR REPLACE INTO webhooks (ws, id, is_open, webhook) VALUES (?, ?, ?, ?)");
   const remove = database.prepare("DELETE FROM webhooks WHERE ws = ? AND id = ?");
   const save = (webhook: Webhook): void => {
     const { workspace, webhookId, isStopped } = webhook;
     put.run([workspace, webhookId, Number(!isStopped), JSON.stringify(webhook)]);
   };
+  /** Null until one was met that stands on a damaged page. */
+  let unreadable: Set<WebhookId> | null = null;
+
+  const readOpen = ({ limit, after }: Page<WebhookId>): readonly Webhook[] => {
+    if (unreadable === null)
+      try {
+        return open.all([after ?? "", limit]).map((row) => toWebhook(row)!);
+      } catch (error) {
+        if (!isDamaged(error)) throw error;
+      }
+    return readEachOpen({ limit, after }, (unreadable ??= new Set()));
+  };
+
+  /** A list ends at the first damaged page, so the index says which there are, and those that can be read are read one by one. */
+  const readEachOpen = ({ limit, after }: Page<WebhookId>, passed: Set<WebhookId>): readonly Webhook[] => {
+    const found: Webhook[] = [];
+    for (let last: string = after ?? ""; ;) {
+      const ids = openIds.all([last, limit]) as readonly (readonly [WorkspaceId, WebhookId])[];
+      for (const [workspace, webhookId] of ids) {
+        if (!passed.has(webhookId))
+          try {
+            found.push(toWebhook(find.get([workspace, webhookId]))!);
+          } catch (error) {
+            if (!isDamaged(error)) throw error;
+            passed.add(webhookId);
+          }
+        if (found.length === limit) return found;
+      }
+      if (ids.length < limit) return found;
+      last = ids.at(-1)![1];
+    }
+  };
+
   return {
     createWebhook: (webhook, max) =>
       session.write(() => {
@@ -54,8 +91,7 @@ export function createEmbeddedWebhookStore({ database }: { readonly database: Da
         return changed ?? current;
       }),
     deleteWebhook: (workspace, webhookId) => session.write(() => remove.run([workspace, webhookId]).changes === 1),
-    openWebhooks: ({ limit, after }) =>
-      session.read(() => open.all([after ?? "", limit]).map((row) => toWebhook(row)!)),
+    openWebhooks: (asked) => session.read(() => readOpen(asked)),
     ready: session.ready,
     close: session.close,
   };
