@@ -2,14 +2,10 @@ import type { ProfileRef } from "../../core/identity/model.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { Mark } from "../../core/ports/mark-store.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
+import { createMarkWalk } from "./mark-walk.js";
 import { lookAtMoved } from "./moved.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
-
-/** So many are read in one step when all of them have to wait. */
-const READ_MAX = 4_096;
-const PER_READ = 256;
-const AT_ONCE = 64;
 
 /** `waits`: those that are left may not be looked at yet. `more`: so may these, but not all were seen. */
 export type Turn = "nothing" | "waits" | "more" | "busy";
@@ -28,36 +24,21 @@ interface Found {
 }
 
 /**
- * Looks at the profiles that were marked, the oldest marks first, and clears those whose looks went through. Those of a workspace that is
- * parked, and of a profile that was looked at just now, are passed over, however many they are: a walk behind the oldest ones goes on in
- * the next step where it has come to in this one.
+ * Looks at the profiles that were marked, and clears the marks whose looks went through. Those of a workspace that is parked, and of a
+ * profile that was looked at just now, are passed over, however many they are.
  */
 export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Parking): () => Promise<Turn> {
-  let after: Mark | null = null;
+  const walk = createMarkWalk(deps.marks);
   /** Seen since the walk began. */
   let hasWaiting = false;
 
-  /** Answers whether all were seen. */
-  const find = async (found: Found): Promise<boolean> => {
-    const take = async (behind: Mark | null): Promise<readonly Mark[]> => {
-      const page = await deps.marks.marks(PER_READ, behind);
-      for (let at = 0; at < page.length; at += AT_ONCE)
-        await nameSome(deps, page.slice(at, at + AT_ONCE), found, pauses, parking);
-      return page;
-    };
-    let page = await take(null);
-    for (let read = page.length; page.length === PER_READ; read += page.length) {
-      if (found.profiles.size >= PER_LOOK || read >= READ_MAX) return false;
-      page = await take(after ?? page.at(-1)!);
-      after = page.at(-1) ?? null;
-    }
-    after = null;
-    return true;
-  };
-
   return async () => {
     const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false };
-    const isWhole = await find(found);
+    const isWhole = await walk({
+      take: (some) => nameSome(deps, some, found, pauses, parking),
+      isFull: () => found.profiles.size >= PER_LOOK,
+      isParked: (workspace) => !parking.isFree(workspace),
+    });
     let isBusy = false;
     let room = PER_LOOK;
     for (const [workspace, named] of found.open) {

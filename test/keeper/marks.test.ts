@@ -4,6 +4,9 @@ import type { Mark } from "../../core/ports/mark-store.js";
 import type { AudienceDeps } from "../../keeper/audiences/deps.js";
 import { createAudienceTask } from "../../keeper/audiences/task.js";
 
+const byPlace = (a: Mark, b: Mark): number =>
+  a.workspace === b.workspace ? a.since - b.since : a.workspace < b.workspace ? -1 : 1;
+
 /** More than a step reads. */
 const MANY = 5_000;
 
@@ -15,16 +18,20 @@ function aHub(size: number, resolves: (workspace: WorkspaceId) => void = () => u
     return { workspace, uid: newId<Uid>(), markId: newId<MarkId>(), since };
   };
   let marks: readonly Mark[] = [];
-  let [looks, asked] = [0, 0];
+  let [looks, asked, questions] = [0, 0, 0];
   const deps = {
     log: { warn: () => undefined, error: () => undefined },
     now: () => 1,
     // Whoever is looked at is done at once.
     catalog: { isImporting: async () => true },
     marks: {
-      marks: async (limit: number, after: Mark | null = null) => {
-        const behind = after === null ? marks : marks.filter(({ since }) => since > after.since);
-        return behind.slice(0, limit);
+      marks: async (limit: number, after: Mark | WorkspaceId | null) => {
+        questions += 1;
+        const isBehind = ({ workspace, since }: Mark): boolean => {
+          if (after === null || typeof after === "string") return after === null || workspace > after;
+          return workspace === after.workspace ? since > after.since : workspace > after.workspace;
+        };
+        return marks.filter(isBehind).toSorted(byPlace).slice(0, limit);
       },
       clear: async (gone: readonly Mark[]) => {
         const ids = new Set(gone.map(({ markId }) => markId));
@@ -61,6 +68,7 @@ function aHub(size: number, resolves: (workspace: WorkspaceId) => void = () => u
       marks.filter((mark) => mark.workspace === (workspace === "hub" ? hub : other)).length,
     looks: () => looks,
     asked: () => asked,
+    questions: () => questions,
   };
 }
 

@@ -8,16 +8,16 @@ import { readUuid, uuidBytes, createOwnKeys } from "../uuid.js";
 
 const TABLES: Tables = {
   part: "marks",
-  format: 1,
+  format: 2,
   sql: `
   CREATE TABLE marks (key BLOB PRIMARY KEY, mark BLOB NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE INDEX marks_age ON marks (since)
+  CREATE INDEX marks_age ON marks (substr(key, 1, 16), since)
   `,
 };
 
 const UUID_BYTES = 16;
-/** Before every since, whatever the clock of a test says, and every key. */
-const FIRST = [Number.MIN_SAFE_INTEGER, Buffer.alloc(0)] as const;
+/** Before every workspace. */
+const FIRST = Buffer.alloc(0);
 type Row = readonly [key: Buffer, mark: Buffer, since: number];
 
 /** Marks under workspace and uid. */
@@ -30,9 +30,19 @@ export function createEmbeddedMarkStore({ database }: { readonly database: Datab
     (values) =>
       `INSERT INTO marks (key, mark, since) VALUES ${values} ON CONFLICT (key) DO UPDATE SET mark = excluded.mark`,
   );
-  const oldest = database.prepare(
-    "SELECT key, mark, since FROM marks WHERE (since, key) > (?, ?) ORDER BY since, key LIMIT ?",
+  const more = database.prepare(
+    "SELECT key, mark, since FROM marks WHERE substr(key, 1, 16) = ? AND (since, key) > (?, ?) ORDER BY since, key LIMIT ?",
   );
+  const next = database.prepare(
+    "SELECT key, mark, since FROM marks WHERE substr(key, 1, 16) > ? ORDER BY substr(key, 1, 16), since, key LIMIT ?",
+  );
+  /** Those of the workspace behind it, and then those of the workspaces behind that one. */
+  const behind = ({ workspace, uid, since }: Mark, limit: number): readonly (readonly unknown[])[] => {
+    const key = createOwnKeys(workspace)(uid);
+    const ws = key.subarray(0, UUID_BYTES);
+    const own = more.all([ws, since, key, limit]);
+    return own.length === limit ? own : [...own, ...next.all([ws, limit - own.length])];
+  };
   const clear = prepareRows(database, 2, (values) => `DELETE FROM marks WHERE (key, mark) IN (VALUES ${values})`);
   return {
     mark: (workspace, uids, at) => {
@@ -42,8 +52,11 @@ export function createEmbeddedMarkStore({ database }: { readonly database: Datab
     },
     marks: (limit, after = null) =>
       session.read(() => {
-        const from = after === null ? FIRST : [after.since, createOwnKeys(after.workspace)(after.uid)];
-        return oldest.all([...from, limit]).map((row) => toMark(row as Row));
+        const rows =
+          after === null || typeof after === "string"
+            ? next.all([after === null ? FIRST : uuidBytes(after), limit])
+            : behind(after, limit);
+        return rows.map((row) => toMark(row as Row));
       }),
     clear: (marks) =>
       session.write(

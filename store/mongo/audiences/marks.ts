@@ -1,5 +1,5 @@
-import { newId, type MarkId } from "../../../core/ids.js";
-import type { MarkStore } from "../../../core/ports/mark-store.js";
+import { newId, type MarkId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import type { Mark, MarkStore } from "../../../core/ports/mark-store.js";
 import { slicesOf } from "../events/batches.js";
 import { isDuplicateKey, duplicatesOf } from "../failure.js";
 import type { Mongo } from "../open.js";
@@ -11,13 +11,16 @@ export interface MarkDocument {
   readonly _id: string;
   readonly mark: MarkId;
   readonly since: number;
-  /** Its place among the others: `since`, and the id where that is the same. */
+  /** Its place among the others: its workspace, `since`, and the uid where that is the same. */
   readonly age: string;
 }
 
 const SINCE_DIGITS = 16;
 
-export const ageOf = (id: string, since: number): string => `${String(since).padStart(SINCE_DIGITS, "0")}:${id}`;
+export const ageOf = (workspace: WorkspaceId, uid: Uid, since: number): string =>
+  ownId(workspace, `${String(since).padStart(SINCE_DIGITS, "0")}:${uid}`);
+/** The next character after the colon: behind all marks of the workspace. */
+const endOf = (workspace: WorkspaceId): string => `${workspace};`;
 
 const MARKS_PER_WRITE = 1_000;
 
@@ -30,11 +33,10 @@ export async function createMongoMarkStore({ mongo }: { readonly mongo: Mongo })
     mark: async (workspace, uids, at) => {
       session.requireOpen();
       for (const some of slicesOf([...new Set(uids)], MARKS_PER_WRITE)) {
-        const ids = some.map((uid) => ownId(workspace, uid));
-        const operations = ids.map((_id) => ({
+        const operations = some.map((uid) => ({
           updateOne: {
-            filter: { _id },
-            update: { $set: { mark: newId<MarkId>() }, $setOnInsert: { since: at, age: ageOf(_id, at) } },
+            filter: { _id: ownId(workspace, uid) },
+            update: { $set: { mark: newId<MarkId>() }, $setOnInsert: { since: at, age: ageOf(workspace, uid, at) } },
             upsert: true,
           },
         }));
@@ -47,7 +49,7 @@ export async function createMongoMarkStore({ mongo }: { readonly mongo: Mongo })
       }
     },
     marks: async (limit, after = null) => {
-      const filter = after === null ? {} : { age: { $gt: ageOf(ownId(after.workspace, after.uid), after.since) } };
+      const filter = after === null ? {} : { age: { $gt: placeOf(after) } };
       const found = await session.call(() => documents.find(filter, { sort: { age: 1 }, limit }).toArray());
       return found.map(({ _id, mark, since }) => ({
         workspace: workspaceIn(_id),
@@ -69,3 +71,6 @@ export async function createMongoMarkStore({ mongo }: { readonly mongo: Mongo })
     close: session.close,
   };
 }
+
+const placeOf = (after: Mark | WorkspaceId): string =>
+  typeof after === "string" ? endOf(after) : ageOf(after.workspace, after.uid, after.since);

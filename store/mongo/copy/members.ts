@@ -115,10 +115,12 @@ export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): 
     marks: (rows) =>
       insert(() =>
         marks.insertMany(
-          rows.map(({ workspace, uid, since }) => {
-            const id = ownId(workspace, uid);
-            return { _id: id, mark: newId<MarkId>(), since, age: ageOf(id, since) };
-          }),
+          rows.map(({ workspace, uid, since }) => ({
+            _id: ownId(workspace, uid),
+            mark: newId<MarkId>(),
+            since,
+            age: ageOf(workspace, uid, since),
+          })),
           { ordered: false },
         ),
       ),

@@ -7,25 +7,36 @@ const newWorkspace = (): WorkspaceId => newId<WorkspaceId>();
 const newUid = (): Uid => newId<Uid>();
 
 export const markStoreContract: Contract<MarkStore> = {
-  "answers what is marked, the oldest first": async ({ port }) => {
+  "answers what is marked by workspace, and of each the oldest first": async ({ port }) => {
     const [a, b] = [newWorkspace(), newWorkspace()];
-    const [first, second, third] = [newUid(), newUid(), newUid()];
+    const [first, second, third, fourth] = [newUid(), newUid(), newUid(), newUid()];
     assert.deepEqual(await port.marks(10), []);
     await port.mark(a, [second], 20);
     // The younger their ids are, the older are these marks.
     await port.mark(b, [third, third], 10);
+    await port.mark(b, [fourth], 9);
     await port.mark(a, [first], 30);
     await port.mark(a, [], 5);
     const found = await port.marks(10);
     assert.deepEqual(
       found.map(({ workspace, uid, since }) => [workspace, uid, since]),
       [
-        [b, third, 10],
         [a, second, 20],
         [a, first, 30],
+        [b, fourth, 9],
+        [b, third, 10],
       ],
     );
     assert.deepEqual(await port.marks(2), found.slice(0, 2));
+  },
+
+  "goes on behind a workspace, also one without marks": async ({ port }) => {
+    const [a, none, b, last] = [newWorkspace(), newWorkspace(), newWorkspace(), newWorkspace()];
+    for (const workspace of [b, a]) await port.mark(workspace, [newUid(), newUid()], 20);
+    const all = await port.marks(10);
+    for (const workspace of [a, none]) assert.deepEqual(await port.marks(10, workspace), all.slice(2));
+    assert.deepEqual(await port.marks(1, a), all.slice(2, 3));
+    for (const workspace of [b, last]) assert.deepEqual(await port.marks(10, workspace), []);
   },
 
   "goes on behind a mark, also one that is gone, and among marks of the same moment": async ({ port }) => {
@@ -34,7 +45,7 @@ export const markStoreContract: Contract<MarkStore> = {
     await port.mark(b, [newUid(), newUid()], 20);
     await port.mark(b, [newUid()], 3);
     const all = await port.marks(10);
-    assert.deepEqual([all.length, all[0]!.since], [6, 3]);
+    assert.deepEqual([all.length, all[3]!.since], [6, 3]);
     for (const [n, one] of all.entries()) assert.deepEqual(await port.marks(2, one), all.slice(n + 1, n + 3));
     await port.clear([all[2]!]);
     assert.deepEqual(await port.marks(10, all[2]), all.slice(3));
