@@ -6,7 +6,7 @@ import { instantOf } from "../../core/event/time.js";
 import type { TallyId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { TimelinePosition } from "../../core/ports/event-store.js";
 import type { TallyRow } from "../../core/ports/tally-store.js";
-import { eventsOf, rowOf, type Row } from "../../core/rule/events.js";
+import { countingOf, eventsOf, rowInTurns, type Row } from "../../core/rule/events.js";
 import { formOf } from "../../core/rule/form.js";
 import type { EventsOf } from "../../core/rule/judge.js";
 import type { EventCondition } from "../../core/rule/needs.js";
@@ -212,7 +212,7 @@ async function walkEvents(
   uids: readonly Uid[],
   wanted: readonly Wanted[],
 ): Promise<Read> {
-  const counted = wanted.map(({ form, tally }) => ({ form, rowIn: rowOf(tally), rows: [] as Row[] }));
+  const counted = wanted.map(({ form, tally }) => ({ form, counting: countingOf(tally), rows: [] as Row[] }));
   const rows = new Map(counted.map((one) => [one.form, one.rows]));
   if (wanted.length === 0) return { rows, isPartial: false };
   const eventsMax = wanted.some(({ tally }) => tally.sum !== null) ? SUMMED_MAX : EVENTS_MAX;
@@ -227,7 +227,8 @@ async function walkEvents(
       const { schemaId, effectiveTs } = event;
       const read = { schemaId, effectiveTs, payload: JSON.parse(event.payload.toString("utf8")) as unknown };
       for (const one of counted) {
-        const row = one.rowIn(read);
+        const asked = rowInTurns(one.counting, read, pause);
+        const row = asked instanceof Promise ? await asked : asked;
         if (row !== null) one.rows.push(row);
         const turn = pause();
         if (turn !== undefined) await turn;

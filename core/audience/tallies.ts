@@ -1,7 +1,7 @@
 import { mismatch } from "../errors.js";
 import type { Pause } from "../event-loop.js";
 import { newId, type AudienceId, type TallyId } from "../ids.js";
-import { rowOf, type SeenEvent } from "../rule/events.js";
+import { countingOf, rowIn, rowInTurns, type Counting, type Row, type SeenEvent } from "../rule/events.js";
 import { formOf } from "../rule/form.js";
 import { talliesOf, type Tally } from "../rule/rule.js";
 import {
@@ -52,32 +52,26 @@ interface Mark {
   readonly amount: number | null;
 }
 
-type Counter = (event: SeenEvent) => Mark | null;
+const countings = new WeakMap<StandingTally, Counting>();
 
-const counters = new WeakMap<StandingTally, Counter>();
-
-function counterOf(standing: StandingTally): Counter {
-  const known = counters.get(standing);
-  if (known !== undefined) return known;
-  const row = rowOf(standing.tally);
-  const counter: Counter = (event) => {
-    const found = row(event);
-    return found === null ? null : { tallyId: standing.tallyId, amount: found.amount };
-  };
-  counters.set(standing, counter);
-  return counter;
+function countingIn(standing: StandingTally): Counting {
+  const known = countings.get(standing) ?? countingOf(standing.tally);
+  countings.set(standing, known);
+  return known;
 }
 
 const NONE: readonly Mark[] = [];
+const markOf = ({ tallyId }: StandingTally, row: Row | null): readonly Mark[] =>
+  row === null ? NONE : [{ tallyId, amount: row.amount }];
 
 /** What the event counts for. Its payload is parsed only if one of them asks for it. */
 export function marksOf(tallies: readonly StandingTally[], event: Countable): readonly Mark[] {
   if (tallies.length === 0) return NONE;
   const seen = seenOf(event);
-  return tallies.flatMap((standing) => counterOf(standing)(seen) ?? []);
+  return tallies.flatMap((standing) => markOf(standing, rowIn(countingIn(standing), seen)));
 }
 
-/** The same for whoever has others wait: each tally may go through a long list. */
+/** The same for whoever has others wait: each test of a tally may go through a long list. */
 export async function marksInTurns(
   tallies: readonly StandingTally[],
   event: Countable,
@@ -87,8 +81,8 @@ export async function marksInTurns(
   const seen = seenOf(event);
   const marks: Mark[] = [];
   for (const standing of tallies) {
-    const mark = counterOf(standing)(seen);
-    if (mark !== null) marks.push(mark);
+    const found = rowInTurns(countingIn(standing), seen, pause);
+    marks.push(...markOf(standing, found instanceof Promise ? await found : found));
     const turn = pause();
     if (turn !== undefined) await turn;
   }

@@ -1,3 +1,4 @@
+import type { Pause } from "../event-loop.js";
 import type { Instant } from "../event/event.js";
 import type { SchemaId } from "../ids.js";
 import { addDecimals } from "./decimal.js";
@@ -20,11 +21,48 @@ export interface Row {
   readonly amount: number | null;
 }
 
+/** How a tally looks at an event: in steps, each of which may go through a long list. */
+export interface Counting {
+  readonly isOfSchema: (event: SeenEvent) => boolean;
+  readonly checks: readonly ((event: SeenEvent) => boolean)[];
+  readonly amountOf: (event: SeenEvent) => number | null;
+}
+
+export function countingOf({ schemaId, where, sum }: Tally): Counting {
+  const checks = where.flatMap(({ path, test }) => {
+    if ("offset" in test) return [];
+    const [valueOf, check] = [valueOfEach(path), checkOf(test)];
+    return [(event: SeenEvent): boolean => check(valueOf(event))];
+  });
+  const isOfSchema = (event: SeenEvent): boolean => schemaId === null || event.schemaId === schemaId;
+  return { isOfSchema, checks, amountOf: sum === null ? () => null : amountAt(sum) };
+}
+
 /** Null for an event that the tally does not count. */
 export function rowOf(tally: Tally): (event: SeenEvent) => Row | null {
-  const holds = whereOf(tally);
-  const amountOf = tally.sum === null ? () => null : amountAt(tally.sum);
-  return (event) => (holds(event) ? { position: event.effectiveTs, amount: amountOf(event) } : null);
+  const counting = countingOf(tally);
+  return (event) => rowIn(counting, event);
+}
+
+export const rowIn = ({ isOfSchema, checks, amountOf }: Counting, event: SeenEvent): Row | null =>
+  isOfSchema(event) && checks.every((holds) => holds(event))
+    ? { position: event.effectiveTs, amount: amountOf(event) }
+    : null;
+
+/** The same for whoever has others wait; a promise only where others have had a turn. */
+export function rowInTurns(
+  counting: Counting,
+  event: SeenEvent,
+  pause: Pause,
+  from = 0,
+): Row | null | Promise<Row | null> {
+  if (!counting.isOfSchema(event)) return null;
+  for (let n = from; n < counting.checks.length; n += 1) {
+    if (!counting.checks[n]!(event)) return null;
+    const turn = pause();
+    if (turn !== undefined) return turn.then(() => rowInTurns(counting, event, pause, n + 1));
+  }
+  return { position: event.effectiveTs, amount: counting.amountOf(event) };
 }
 
 /** Of each event, what was found in it once: many tallies ask for the same, and a payload may be one long list. */
@@ -68,18 +106,9 @@ export const eventsOf = (rowsOf: (tally: Tally) => readonly Row[]): EventsOf => 
   },
 });
 
-/** Whether the tally counts the event. */
-function whereOf({ schemaId, where }: Tally): (event: SeenEvent) => boolean {
-  const checks = where.flatMap(({ path, test }) =>
-    "offset" in test ? [] : [{ valueOf: valueOfEach(path), check: checkOf(test) }],
-  );
-  return (event) =>
-    (schemaId === null || event.schemaId === schemaId) && checks.every(({ valueOf, check }) => check(valueOf(event)));
-}
-
 /**
- * What stands at the path, as MongoDB finds it: through a list, the values of all its objects, with null for those that have none; NOWHERE
- * if it holds no objects. Undefined if nothing stands there.
+ * What stands at the path, as MongoDB finds it: through a list, the values of all its objects, with a null if some have none; NOWHERE if it
+ * holds no objects. Undefined if nothing stands there.
  */
 export function valueAt(payload: unknown, path: readonly string[]): Value {
   let here = payload;
@@ -91,10 +120,20 @@ export function valueAt(payload: unknown, path: readonly string[]): Value {
   return here as Value;
 }
 
+/** One null stands for all: a list of it for each path that is asked for would be many times as large as the payload. */
 function through(list: readonly unknown[], path: readonly string[]): Value {
-  const objects = list.filter((one) => typeof one === "object" && one !== null && !Array.isArray(one));
-  const found = objects.map((one) => valueAt(one, path));
-  if (found.every((value) => value === NOWHERE)) return NOWHERE;
-  if (found.every((value) => value === undefined || value === NOWHERE)) return undefined;
-  return found.flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : [value ?? null]));
+  const values: unknown[] = [];
+  let [isFound, isMissing] = [false, false];
+  for (const one of list) {
+    if (typeof one !== "object" || one === null || Array.isArray(one)) continue;
+    const value = valueAt(one, path);
+    if (value === NOWHERE) continue;
+    if (value === undefined) isMissing = true;
+    else isFound = true;
+    if (Array.isArray(value)) for (const inner of value) values.push(inner);
+    else if (value !== undefined) values.push(value);
+  }
+  if (!isFound) return isMissing ? undefined : NOWHERE;
+  if (isMissing) values.push(null);
+  return values;
 }

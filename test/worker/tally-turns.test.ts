@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { silentLog } from "../../app/logger.js";
 import { readEvents, type EventServices } from "../../commands/search/events.js";
 import { NO_AUDIENCES, type AudienceSet, type StandingTally } from "../../core/audience/audience.js";
+import { marksInTurns } from "../../core/audience/tallies.js";
+import { createPause } from "../../core/event-loop.js";
 import { newId, type TallyId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { createWalks, tendTallies, type TallyDeps } from "../../keeper/tallies.js";
 import { createProcessBatch } from "../../worker/process-batch.js";
@@ -77,5 +79,19 @@ describe("Events that count for many tallies, each of which may go through a lon
     const needs = tallies.map(({ tally }) => ({ kind: "sum", tally, tests: [], within: null }) as const);
     const asked = { uids: [newId<Uid>()], needs, now: 0, set: NO_AUDIENCES };
     assert.ok((await turnsOf(() => readEvents(services, WORKSPACES[0], asked))) >= STEPS);
+  });
+
+  it("let others have a turn after each test of a tally, too", async () => {
+    const names = Array.from({ length: 10 }, (_, n) => `k${n}`);
+    const where = names.map((name) => ({ path: ["a", name], test: { op: "$ne", value: 1 } }) as const);
+    const [standing] = tallies;
+    const tested = [{ ...standing!, tally: { schemaId: null, where, sum: null } }];
+    const event = anEvent(0, { payload: { a: [{}, {}] } });
+    let marks: readonly unknown[] = [];
+    const turns = await turnsOf(async () => {
+      marks = await marksInTurns(tested, event, createPause());
+    });
+    assert.deepEqual(marks, [{ tallyId: standing!.tallyId, amount: null }]);
+    assert.ok(turns >= names.length, `${turns}`);
   });
 });
