@@ -19,7 +19,7 @@ const HEADERS = {
 
 /** The last stage of a route that answers server-sent events. */
 export function answerEvents({ stopping }: { readonly stopping: Stopping }, route: Route): RequestHandler {
-  return async (_request, response) => {
+  return async (request, response) => {
     const events = (await route.handle(contextOf(response))) as ServerSentEvents;
     // Before the head is sent: a refusal is still an ordinary answer.
     const early: string[] = [];
@@ -29,7 +29,8 @@ export function answerEvents({ stopping }: { readonly stopping: Stopping }, rout
     response.writeHead(200, HEADERS);
     send = (text) => write(response, text);
     for (const text of early) send(text);
-    await listening(response, events, stopping);
+    // The head alone never ends by itself, and would hold its place for as long as the client waits.
+    if (request.method !== "HEAD") await listening(response, events, stopping);
     stop();
     response.end();
   };

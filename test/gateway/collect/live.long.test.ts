@@ -235,6 +235,20 @@ describe("GET /v1/live", () => {
     await soon(async () => assert.equal((await workspace.send("GET", "/v1/live")).status, 200));
   });
 
+  it("answers HEAD with the head alone, at once, and gives its place back", async () => {
+    const workspace = await app().workspace();
+    const key = await workspace.key("viewer");
+    for (let n = 0; n < 21; n += 1) {
+      const { status, headers, text } = await app().send("HEAD", "/v1/live?follow=true", { key });
+      assert.deepEqual(
+        [status, headers["content-type"], text],
+        [200, "text/event-stream; charset=utf-8", ""],
+        `HEAD ${n}`,
+      );
+    }
+    assert.equal((await workspace.send("GET", "/v1/live")).status, 200);
+  });
+
   it("is empty where nothing came in", async () => {
     const workspace = await app().workspace();
     await workspace.schema(SIGNUP_SCHEMA, null);
