@@ -1,11 +1,11 @@
 import type { Namespace } from "../../core/catalog/catalog.js";
 import { registerNamespaces } from "../../core/identity/register-namespaces.js";
-import { AppError, type ErrorItem } from "../../core/errors.js";
-import type { DropReason, EventRecord } from "../../core/event/event.js";
+import { AppError, isDamaged, type ErrorItem } from "../../core/errors.js";
+import type { DropReason, EventRecord, StoredEvent } from "../../core/event/event.js";
 import { asReplay, decodeMessage, encodeMessage } from "../../core/event/message.js";
 import type { Origin, Verdict } from "../../core/event/notes.js";
 import { parseTimestamp } from "../../core/event/time.js";
-import type { DeadLetterId, WorkspaceId } from "../../core/ids.js";
+import type { DeadLetterId, EventId, WorkspaceId } from "../../core/ids.js";
 import { parseJson } from "../../core/json/read.js";
 import type { DeadLetter, LetterPosition } from "../../core/ports/event-store.js";
 import { identifiersOf } from "../../core/sdk/identifiers.js";
@@ -31,7 +31,7 @@ export interface ReplaySelection {
 
 /**
  * `erased`, `expired`: its event is dropped. `refused`: it is still no event. `idempotency_mismatch`: its id is another event's.
- * `unreadable`: a message that this build does not know.
+ * `unreadable`: a message that this build does not know. `damaged`: its stored event cannot be read.
  */
 export const SKIP_REASONS = [
   "not_found",
@@ -40,6 +40,7 @@ export const SKIP_REASONS = [
   "expired",
   "refused",
   "unreadable",
+  "damaged",
 ] as const;
 
 export interface Skipped {
@@ -153,13 +154,25 @@ async function stepOf(services: ReplayServices, workspace: WorkspaceId, letter: 
   const decoded = decodeMessage(letter.message);
   if (decoded.kind === "foreign") return skip("unreadable");
   const { event } = decoded;
-  const stored = await services.events.find(workspace, event.eventId);
+  const stored = await storedOf(services, workspace, event.eventId);
+  // The others would never have their turn if it ended the call.
+  if (stored === "damaged") return skip("damaged");
   if (stored?.status === "dropped") return skip(stored.reason as DropReason);
   const verdict = event.notes?.verdict ?? null;
   if (verdict === null) return { letter, message: letter.message };
   const judged = await judgeAgain(services, workspace, event, verdict);
   return "errors" in judged ? skip("refused", judged.errors) : { letter, message: encodeMessage(judged.event) };
 }
+
+const storedOf = (
+  { events }: ReplayServices,
+  workspace: WorkspaceId,
+  eventId: EventId,
+): Promise<StoredEvent | "damaged" | null> =>
+  events.find(workspace, eventId).catch((error: unknown) => {
+    if (!isDamaged(error)) throw error;
+    return "damaged";
+  });
 
 /** What judging makes known is kept to itself, and counts for what is judged after it. */
 function writingNothing(services: ReplayServices): ReplayServices {

@@ -20,11 +20,19 @@ const ORDER = {
 interface Hooks {
   /** Whether this event dies. */
   dies: (eventId: EventId) => boolean;
+  /** Whether its stored event cannot be read. */
+  isDamaged: (eventId: EventId) => boolean;
   beforeNote: () => Promise<void>;
   numbers: boolean;
   publishes: number;
 }
-const CALM: Hooks = { dies: () => false, beforeNote: async () => {}, numbers: true, publishes: Infinity };
+const CALM: Hooks = {
+  dies: () => false,
+  isDamaged: () => false,
+  beforeNote: async () => {},
+  numbers: true,
+  publishes: Infinity,
+};
 
 describe("A replay of dead letters", () => {
   const hooks = { ...CALM };
@@ -36,6 +44,10 @@ describe("A replay of dead letters", () => {
       ...backends,
       events: {
         ...events,
+        find: (workspace, eventId) =>
+          hooks.isDamaged(eventId)
+            ? Promise.reject(new AppError("damaged", "It cannot be read."))
+            : events.find(workspace, eventId),
         fold: (workspace, folds) =>
           folds.some(({ eventId }) => hooks.dies(eventId))
             ? Promise.reject(new AppError("validation_failed", "It dies."))
@@ -209,6 +221,20 @@ describe("A replay of dead letters", () => {
     assert.deepEqual(counts(await replay(workspace, { before: "1970-01-01T00:00:00.003Z" })), [200, 2, 0, []]);
     const wrong = await replay(workspace, { before: "2026-02-30T00:00:00Z" });
     assert.deepEqual([wrong.status, at(listAt(wrong.body, "errors")[0], "path")], [422, "before"]);
+  });
+
+  it("passes over one whose stored event is damaged: the others are queued, and it stays open", async () => {
+    const workspace = await running().workspace();
+    const ids = await buryMany(workspace, 3);
+    const { events } = running().service.backends;
+    const damaged = await events.findDeadLetter(workspace.id as WorkspaceId, ids[1] as DeadLetterId);
+    hooks.isDamaged = (eventId) => eventId === damaged!.eventId;
+    for (const query of ["?dry_run=true", ""])
+      assert.deepEqual(counts(await replay(workspace, {}, query)), [200, 2, 0, ["damaged"]]);
+    assert.deepEqual(
+      (await letters(workspace, "open")).map((one) => at(one, "dead_letter_id")),
+      [ids[1]],
+    );
   });
 
   it("skips with a reason what cannot be replayed", async () => {

@@ -83,6 +83,7 @@ const WHY: Readonly<Record<string, string>> = {
   erased: "the event was erased",
   expired: "the event is older than the retention of its dataset",
   unreadable: "the message has a version that this service does not know",
+  damaged: "the stored event is damaged",
   not_found: "not among the dead letters any more",
 };
 const ERRORS_MAX = 5;
