@@ -44,8 +44,7 @@ export function createIdempotency({ events, queue }: IdempotencyDeps) {
       // The queue first: what is not there any more is stored.
       const queued = await queue.findEarlier(eventId);
       const earlier = queued === null ? null : decodeMessage(queued);
-      // What is on its way to be a dead letter was never accepted.
-      if (earlier?.kind === "event" && (earlier.event.notes?.verdict ?? null) === null) {
+      if (earlier?.kind === "event") {
         requireSame(earlier.event.fingerprint, fingerprint, path);
         return true;
       }

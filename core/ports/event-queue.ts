@@ -43,8 +43,8 @@ export interface EventQueue extends Port {
    */
   consume(batchMax: number, handler: (batch: readonly Delivery[]) => Promise<readonly DeliveryOutcome[]>): Consumer;
   /**
-   * The first message of an event with an Idempotency-Key that was published before this queue was opened and is not done. Null if there
-   * is none; always null where the queue cannot look, as RabbitMQ.
+   * The first message of an accepted event with an Idempotency-Key that was published before this queue was opened and is not done: not
+   * what was refused under this key and is kept. Null if there is none; always null where the queue cannot look, as RabbitMQ.
    */
   findEarlier(eventId: EventId): Promise<Buffer | null>;
   /** Messages that are not done. Where the queue cannot look, as RabbitMQ, a list that nobody has taken yet counts as one. */

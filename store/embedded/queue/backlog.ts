@@ -1,4 +1,4 @@
-import { eventIdIn } from "../../../core/event/message.js";
+import { decodeMessage, eventIdIn } from "../../../core/event/message.js";
 import type { Database } from "../../../core/database.js";
 import type { EventId } from "../../../core/ids.js";
 import { DAMAGED, orDamaged } from "../../stored-event.js";
@@ -7,13 +7,14 @@ import type { QueueRows } from "./rows.js";
 
 /**
  * What lay in the queue when it was opened, by event. Only ids that come from an Idempotency-Key (UUIDv5) are ever asked for. Read at
- * the first question, about 100 bytes for each, and forgotten once the last of it is done. A message that cannot be read is not found: it
- * will be no event.
+ * the first question, about 150 bytes for each, and forgotten once the last of it is done. A message that cannot be read is not found: it
+ * will be no event. Nor is a reject that is kept, whether it came before the event or after it.
  */
 export function createBacklog(database: Database, session: Session, rows: QueueRows, last: number) {
   const oldest = database.prepare("SELECT min(seq) FROM queue");
   const read = database.prepare("SELECT message FROM queue JOIN messages USING (seq) WHERE seq = ?");
-  const positions = new Map<string, number>();
+  /** In order. */
+  const positions = new Map<string, number[]>();
   const isDone = (): boolean => {
     const found = orDamaged(() => oldest.get([])![0] as number | null);
     return found !== DAMAGED && (found ?? Infinity) > last;
@@ -25,7 +26,10 @@ export function createBacklog(database: Database, session: Session, rows: QueueR
       if (found.length === 0) return;
       for (const { seq, head } of found) {
         const eventId = eventIdIn(head);
-        if (isNamedByKey(eventId) && !positions.has(eventId)) positions.set(eventId, seq);
+        if (!isNamedByKey(eventId)) continue;
+        const known = positions.get(eventId);
+        if (known === undefined) positions.set(eventId, [seq]);
+        else known.push(seq);
       }
       from = found.at(-1)!.seq + 1;
       await nextTurn();
@@ -40,17 +44,35 @@ export function createBacklog(database: Database, session: Session, rows: QueueR
     }));
   let isEmpty = last === 0;
 
+  /** The next position of the event, if an accepted one is there; null: there is no further one. */
+  const lookOn = (eventId: EventId): Buffer | null | typeof OTHER => {
+    isEmpty = isDone();
+    if (isEmpty) positions.clear();
+    const known = positions.get(eventId) ?? [];
+    if (known.length === 0) return null;
+    const row = orDamaged(() => read.get([known[0]!]));
+    const message = row === DAMAGED ? undefined : (row?.[0] as Buffer | undefined);
+    if (message !== undefined && isAccepted(message)) return message;
+    known.shift();
+    return OTHER;
+  };
+
   return async (eventId: EventId): Promise<Buffer | null> => {
     if (isEmpty) return null;
     await loadOnce();
-    return session.read(() => {
-      isEmpty = isDone();
-      if (isEmpty) positions.clear();
-      const seq = positions.get(eventId);
-      const row = seq === undefined ? undefined : orDamaged(() => read.get([seq]));
-      return row === DAMAGED ? null : ((row?.[0] as Buffer | undefined) ?? null);
-    });
+    for (;;) {
+      const found = await session.read(() => lookOn(eventId));
+      if (found !== OTHER) return found;
+      await nextTurn();
+    }
   };
+}
+
+const OTHER = "other";
+
+function isAccepted(message: Buffer): boolean {
+  const decoded = decodeMessage(message);
+  return decoded.kind === "event" && (decoded.event.notes?.verdict ?? null) === null;
 }
 
 const VERSION_AT = 14;

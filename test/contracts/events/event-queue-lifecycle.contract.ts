@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { encodeMessage } from "../../../core/event/message.js";
-import { eventIdFor, newId, type KeyId, type WorkspaceId } from "../../../core/ids.js";
+import { eventIdFor, newId, type EventId, type KeyId, type WorkspaceId } from "../../../core/ids.js";
 import type { Consumer, EventQueue } from "../../../core/ports/event-queue.js";
 import { anEvent } from "../../support/builders.js";
 import type { Contract } from "../../support/contract.js";
@@ -78,6 +78,27 @@ export const lifecycleSentences: Contract<EventQueue> = {
       await consumer.close();
       assert.equal(await again.findEarlier(eventId), null);
     },
+
+  "finds an accepted event behind and before what was refused under its Idempotency-Key, and not that": async ({
+    port,
+    reopen,
+  }) => {
+    const [plain, mended, refused] = ["1", "2", "3"].map((key) =>
+      eventIdFor(newId<WorkspaceId>(), "k" as KeyId, key),
+    ) as [EventId, EventId, EventId];
+    const verdict = { reason: "rejected", errors: [], send: null, origin: { kind: "collect" } } as const;
+    const notes = { countsMismatch: true, violations: [], unfolded: [], verdict };
+    const reject = (eventId: EventId): Buffer => encodeMessage(anEvent({ eventId, fingerprint: null, notes }));
+    const [first, accepted] = [plain, mended].map((eventId) => encodeMessage(anEvent({ eventId })));
+    const rejects = [reject(mended), reject(mended)];
+    await publishEach(port, [first!, ...rejects, accepted!, reject(mended), reject(refused)]);
+    const again = await reopen();
+    const looks = (await again.findEarlier(plain)) !== null;
+    for (let times = 0; times < 2; times += 1) {
+      assert.deepEqual(await again.findEarlier(mended), looks ? accepted : null);
+      assert.equal(await again.findEarlier(refused), null);
+    }
+  },
 
   "names when the oldest message that is not done was accepted, at least of those that this process was handed":
     async ({ port }) => {
