@@ -23,10 +23,10 @@ const TURN_MS = 5;
 /** To be called after each step: waits for the next turn of the event loop once this one took long. */
 export type Pause = () => Promise<void> | undefined;
 
-export function createPause(): Pause {
+export function createPause(turnMs = TURN_MS): Pause {
   let turnBegan = performance.now();
   return () => {
-    if (performance.now() - turnBegan <= TURN_MS) return undefined;
+    if (performance.now() - turnBegan <= turnMs) return undefined;
     return new Promise((resolve) => {
       setImmediate(() => {
         turnBegan = performance.now();

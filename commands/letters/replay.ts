@@ -1,6 +1,7 @@
 import type { Namespace } from "../../core/catalog/catalog.js";
 import { registerNamespaces } from "../../core/identity/register-namespaces.js";
 import { AppError, isDamaged, type ErrorItem } from "../../core/errors.js";
+import { createPause } from "../../core/event-loop.js";
 import type { DropReason, EventRecord, StoredEvent } from "../../core/event/event.js";
 import { asReplay, decodeMessage, encodeMessage } from "../../core/event/message.js";
 import type { Origin, Verdict } from "../../core/event/notes.js";
@@ -78,6 +79,7 @@ export async function replayLetters(
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<ReplayAnswer> {
   const judging = dryRun ? writingNothing(services) : services;
+  const pause = createPause();
   const skipped: Skipped[] = [];
   let replayed = 0;
   let last: LetterPosition | null = null;
@@ -85,8 +87,11 @@ export async function replayLetters(
     for (const deadLetterId of unknown) skipped.push({ deadLetterId, why: "not_found", errors: [] });
     const steps: Step[] = [];
     const shown = new Set(await withoutErasedLetters(services, workspace, letters));
-    for (const letter of letters)
+    for (const letter of letters) {
       steps.push(shown.has(letter) ? await stepOf(judging, workspace, letter) : { letter, why: "erased", errors: [] });
+      // The embedded store answers at once, and all of them in one turn of the event loop would hold up everybody.
+      await pause();
+    }
     if (!dryRun) await take(services, workspace, steps, now);
     for (const step of steps) {
       if ("message" in step) replayed += 1;

@@ -237,6 +237,28 @@ describe("A replay of dead letters", () => {
     );
   });
 
+  it("lets others have a turn of the event loop among its letters, also where it queues none of them", async () => {
+    const workspace = await running().workspace();
+    await buryMany(workspace, 60);
+    for (const query of ["?dry_run=true", ""]) {
+      const perTurn: number[] = [0];
+      let isOver = false;
+      const turn = (): void => {
+        perTurn.push(0);
+        if (!isOver) setImmediate(turn);
+      };
+      setImmediate(turn);
+      hooks.isDamaged = () => {
+        perTurn[perTurn.length - 1]! += 1;
+        for (const began = performance.now(); performance.now() - began < 1;);
+        return true;
+      };
+      assert.equal(listAt((await replay(workspace, {}, query)).body, "skipped").length, 60);
+      isOver = true;
+      assert.ok(Math.max(...perTurn) <= 10, `${perTurn.filter((letters) => letters > 0).join(", ")} letters a turn`);
+    }
+  });
+
   it("skips with a reason what cannot be replayed", async () => {
     const [workspace, other] = [await running().workspace(), await running().workspace()];
     const { events } = running().service.backends;
