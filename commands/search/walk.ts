@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { createPause } from "../../core/event-loop.js";
 import type { Identifier } from "../../core/event/event.js";
 import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
@@ -24,6 +25,9 @@ const PROFILES_PER_READ = 100;
 /** Few have more identifiers. */
 const MEMBERS_MAX = 20;
 
+/** What is done with its profiles holds the event loop no longer than this, milliseconds: several walks may be under way. */
+const TURN_MS = 2;
+
 /** All profiles after this one, by id; or those of these ids. */
 export async function* walk(
   services: WalkServices,
@@ -32,8 +36,12 @@ export async function* walk(
   ids: readonly ProfileId[] | null = null,
 ): AsyncGenerator<Met, void> {
   if (ids !== null) {
-    for (const profileId of [...new Set(ids)].toSorted())
-      if (after === null || profileId > after) yield { profileId, seen: null };
+    const pause = createPause(TURN_MS);
+    for (const profileId of [...new Set(ids)].toSorted()) {
+      if (after !== null && profileId <= after) continue;
+      yield { profileId, seen: null };
+      await pause();
+    }
     return;
   }
   for (let last = after; ;) {
@@ -54,10 +62,12 @@ async function* withFacets(
 ): AsyncGenerator<Met, void> {
   const groups = found.map(({ members }) => (members ?? []).map(({ uid }) => uid));
   const sums = sumsOf(services, workspace, groups);
+  const pause = createPause(TURN_MS);
   for (const { profileId, members } of found) {
     const facet = (await sums.next()).value!;
     const identifiers = members?.map(({ identifier }) => identifier) ?? [];
     yield { profileId, seen: members === null ? null : { identifiers, facet } };
+    await pause();
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { previewAudience } from "../../commands/audiences/preview.js";
 import { countProfiles, searchProfiles } from "../../commands/search/search.js";
 import { topProfiles } from "../../commands/search/top.js";
 import { createBudget } from "../../commands/search/walk.js";
@@ -11,7 +12,7 @@ const workspace = newId<WorkspaceId>();
 const LOOKED_AT_MAX = 5_000;
 
 /** So many profiles of one identifier, each with a score: 0, 7, 14, ... modulo their number, which 7 does not divide. */
-function world(count: number) {
+function world(count: number, { onRead = async () => {} } = {}) {
   const ids = Array.from({ length: count }, () => newId<ProfileId>());
   const scoreOf = new Map(ids.map((id, n) => [id, (n * 7) % count]));
   const memberOf = (uid: Uid) => ({ uid, identifier: { namespace: "user_id", value: uid }, isShared: false });
@@ -24,6 +25,7 @@ function world(count: number) {
     catalog: {
       traits: async () => new Map([["score", { merge: "max", registeredItself: false }]]),
       namespaces: async () => [],
+      datasets: async () => [],
     },
     identity: {
       walk: async (_workspace: WorkspaceId, page: { readonly limit: number; readonly after: ProfileId | null }) => {
@@ -32,7 +34,11 @@ function world(count: number) {
           .slice(from, from + page.limit)
           .map((profileId) => ({ profileId, size: 1, members: [memberOf(profileId)] }));
       },
-      members: async (_workspace: WorkspaceId, profileId: ProfileId) => [memberOf(profileId)],
+      lookup: async () => ids.map((profileId) => ({ profileId, size: 1 })),
+      members: async (_workspace: WorkspaceId, profileId: ProfileId) => {
+        await onRead();
+        return [memberOf(profileId)];
+      },
       resolve: async (_workspace: WorkspaceId, profileId: ProfileId) => ({ profileId, size: 1 }),
     },
     profiles: {
@@ -49,6 +55,12 @@ function world(count: number) {
 
 const takeBytes = async (): Promise<void> => {};
 const HIGH = { "traits.score": { $gte: 0 } };
+const SOUGHT = {
+  rule: { "identifiers.user_id": { $in: ["one", "another"] } },
+  limit: 100,
+  after: null,
+  now: 0,
+};
 /** Each look at the clock finds it so much later. */
 const clockOf = (stepMs: number) => {
   let ms = 0;
@@ -131,4 +143,31 @@ describe("The bounds of a search", () => {
     }
     assert.ok(slices > 3);
   });
+
+  const never = () => createBudget(() => 0);
+  for (const [name, ask] of [
+    ["search", (services: Services) => searchProfiles(services, workspace, SOUGHT, takeBytes, never())],
+    ["count", (services: Services) => countProfiles(services, workspace, SOUGHT, takeBytes, never())],
+    ["preview", (services: Services) => previewAudience(services, workspace, { ...SOUGHT, sample: 0 }, takeBytes)],
+  ] as const)
+    it(`let others have a turn of the event loop among the profiles that its identifiers name: ${name}`, async () => {
+      const perTurn = [0];
+      const onRead = async (): Promise<void> => {
+        perTurn[perTurn.length - 1]! += 1;
+        for (const began = performance.now(); performance.now() - began < 1;);
+      };
+      const { services } = world(100, { onRead });
+      let isOver = false;
+      const turn = (): void => {
+        perTurn.push(0);
+        if (!isOver) setImmediate(turn);
+      };
+      setImmediate(turn);
+      await Promise.resolve(ask(services)).finally(() => (isOver = true));
+      assert.equal(
+        perTurn.reduce((sum, reads) => sum + reads),
+        100,
+      );
+      assert.ok(Math.max(...perTurn) <= 5, `${perTurn.filter((reads) => reads > 0).join(", ")} in a turn`);
+    });
 });
