@@ -7,12 +7,13 @@ import type { Services } from "../../commands/services.js";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { StoredFacet } from "../../core/ports/profile-store.js";
 import { emptyFacet } from "../../core/profile/fold.js";
+import { createBytesInFlight } from "../../gateway/http/bytes-in-flight.js";
 
 const workspace = newId<WorkspaceId>();
 const LOOKED_AT_MAX = 5_000;
 
 /** So many profiles of one identifier, each with a score: 0, 7, 14, ... modulo their number, which 7 does not divide. */
-function world(count: number, { onRead = async () => {} } = {}) {
+function world(count: number, { onRead = async () => {}, onWalk = async () => {} } = {}) {
   const ids = Array.from({ length: count }, () => newId<ProfileId>());
   const scoreOf = new Map(ids.map((id, n) => [id, (n * 7) % count]));
   const memberOf = (uid: Uid) => ({ uid, identifier: { namespace: "user_id", value: uid }, isShared: false });
@@ -29,6 +30,7 @@ function world(count: number, { onRead = async () => {} } = {}) {
     },
     identity: {
       walk: async (_workspace: WorkspaceId, page: { readonly limit: number; readonly after: ProfileId | null }) => {
+        await onWalk();
         const from = page.after === null ? 0 : ids.indexOf(page.after) + 1;
         return ids
           .slice(from, from + page.limit)
@@ -170,4 +172,29 @@ describe("The bounds of a search", () => {
       );
       assert.ok(Math.max(...perTurn) <= 5, `${perTurn.filter((reads) => reads > 0).join(", ")} in a turn`);
     });
+
+  it("let a workspace have ten walks under way at once, and those beyond wait", async () => {
+    let begun = 0;
+    let go = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const onWalk = async (): Promise<void> => {
+      begun += 1;
+      await held;
+    };
+    const { services } = world(1, { onWalk });
+    const bytes = createBytesInFlight();
+    const asked = { rule: HIGH, after: null, now: 0 };
+    const counts = Array.from({ length: 40 }, async () => {
+      const share = bytes.open(workspace);
+      const { count } = await countProfiles(services, workspace, asked, share.take);
+      share.release();
+      return count;
+    });
+    for (let turns = 0; turns < 100; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(begun, 10);
+    go();
+    assert.deepEqual(await Promise.all(counts), Array(40).fill(1));
+  });
 });
