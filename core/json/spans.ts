@@ -72,6 +72,9 @@ export function membersOf(body: Buffer, { start, end }: Span, max = Infinity): r
   return at === NONE ? null : found;
 }
 
+/** Whether the brackets of the value fit, and it ends there. */
+export const isClosed = (body: Buffer, { start, end }: Span): boolean => endOfValue(body, start, end) === end;
+
 /** The object's bytes without some of its members; what is left stays as it was sent. */
 export function withoutMembers(
   body: Buffer,

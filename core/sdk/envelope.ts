@@ -16,21 +16,25 @@ export interface Envelope {
 }
 
 export const ITEMS_MAX = 2_500;
+/** So many are looked at where nobody has looked at the size of the whole: of hundreds of thousands the names alone take long. */
+export const MEMBERS_MAX = 10_000;
 
 /**
  * Finds the items of a request without reading them: one that is wrong must not hide the others. `isBatch`: they stand in `batch`; else
- * the body is one item. Throws `invalid_json` for what nobody can read, `payload_too_large` for too many items.
+ * the body is one item. Throws `invalid_json` for what nobody can read, `payload_too_large` for too many items, or too
+ * much around them.
  */
 export function openEnvelope(body: Buffer, isBatch: boolean): Envelope {
   const whole = trimmed(body);
-  const members = isUtf8(body) ? membersOf(body, whole) : null;
+  const members = isUtf8(body) ? membersOf(body, whole, MEMBERS_MAX) : null;
   if (members === null) throw new AppError("invalid_json", "The body is not a JSON object in UTF-8.");
   const valueOf = (name: string): unknown => valueIn(body, members, name);
   const own = valueOf("writeKey");
   if (!isBatch) return { items: [whole], sentAt: valueOf("sentAt"), library: undefined, writeKeys: [own] };
+  if (members.length === MEMBERS_MAX) throw tooMuch("", `must have less than ${MEMBERS_MAX} members`);
   const items = itemsOf(body, members);
   requireJsonAround(body, members);
-  const first = items[0] === undefined ? null : membersOf(body, items[0]);
+  const first = items[0] === undefined ? null : membersOf(body, items[0], MEMBERS_MAX);
   return {
     items,
     sentAt: valueOf("sentAt"),
@@ -41,11 +45,11 @@ export function openEnvelope(body: Buffer, isBatch: boolean): Envelope {
 
 /** `writeKey` of a body that cannot be read, in the same places: as far as one can be found. */
 export function writeKeysIn(body: Buffer, isBatch: boolean): readonly unknown[] {
-  const members = isUtf8(body) ? membersOf(body, trimmed(body)) : null;
+  const members = isUtf8(body) ? membersOf(body, trimmed(body), MEMBERS_MAX) : null;
   if (members === null) return [];
   const batch = isBatch ? members.findLast(({ name }) => name === "batch") : undefined;
   const [first] = (batch && elementsOf(body, batch, 1)) ?? [];
-  return [members, first === undefined ? null : membersOf(body, first)].flatMap((some) => {
+  return [members, first === undefined ? null : membersOf(body, first, MEMBERS_MAX)].flatMap((some) => {
     const key = some?.findLast(({ name }) => name === "writeKey");
     return key === undefined || scanStrictly(body.subarray(key.start, key.end), 1) !== null
       ? []
@@ -56,6 +60,13 @@ export function writeKeysIn(body: Buffer, isBatch: boolean): readonly unknown[] 
 /** Members that nobody reads are looked at too: what stands around the items must be JSON. Their own is looked at one by one. */
 function requireJsonAround(body: Buffer, members: readonly MemberSpan[]): void {
   const batch = members.find(({ name }) => name === "batch")!;
+  let bytes = 0;
+  for (const { name, start, end } of members) {
+    if (name === "batch" || body[start] === QUOTE) continue;
+    bytes += end - start;
+    // A text is looked at in no time, but many small things in an object are not, and no SDK sends so much around its items.
+    if (bytes > OBJECT_BYTES_MAX) throw tooMuch(name.slice(0, 64), `must have at most ${OBJECT_BYTES_MAX} bytes`);
+  }
   const around = Buffer.concat([body.subarray(0, batch.start), EMPTY_LIST, body.subarray(batch.end)]);
   const problem = scanStrictly(around, AROUND_DEPTH_MAX);
   if (problem !== null) throw scanError(problem, problem.path, AROUND_DEPTH_MAX);
@@ -73,9 +84,13 @@ function itemsOf(body: Buffer, members: readonly MemberSpan[]): readonly Span[] 
     throw new AppError("bad_request", `batch: ${message}.`, { errors: [{ path: "batch", message }] });
   }
   if (items.length <= ITEMS_MAX) return items;
-  const message = `must have at most ${ITEMS_MAX} items`;
-  throw new AppError("payload_too_large", `batch: ${message}.`, { errors: [{ path: "batch", message }] });
+  throw tooMuch("batch", `must have at most ${ITEMS_MAX} items`);
 }
+
+const tooMuch = (path: string, message: string): AppError =>
+  new AppError("payload_too_large", `${path === "" ? "The body" : `${path}:`} ${message}.`, {
+    errors: [{ path, message }],
+  });
 
 /** One that is there twice is that of its last place, as `JSON.parse` has it. A large object is not read: no small thing is in it. */
 export function valueIn(body: Buffer, members: readonly MemberSpan[], name: string): unknown {

@@ -6,7 +6,7 @@ import { parseJson } from "../json/read.js";
 import { scanJson } from "../json/scan.js";
 import { membersOf, withoutMembers } from "../json/spans.js";
 import { timeOf, type Received } from "./claimed-time.js";
-import { memberOf, valueIn, type Envelope } from "./envelope.js";
+import { MEMBERS_MAX, memberOf, valueIn, type Envelope } from "./envelope.js";
 import { identifiersOf, idText, tooManyIn } from "./identifiers.js";
 import { SDK_TYPES, type Mapped, type SdkAlias, type SdkIdentifierSwitches, type SdkType } from "./item.js";
 
@@ -36,7 +36,9 @@ export function* mapItems(body: Buffer, envelope: Envelope, options: MapOptions)
 }
 
 function mapItem(sent: Buffer, index: number, envelope: Envelope, options: MapOptions): Mapped {
-  const found = membersOf(sent, { start: 0, end: sent.length });
+  // Of one that is too large only a trace is kept.
+  const membersMax = sent.length > options.itemBytesMax ? MEMBERS_MAX : Infinity;
+  const found = membersOf(sent, { start: 0, end: sent.length }, membersMax);
   if (found === null && sent[0] === OPEN_BRACE) throw notJson(index);
   const members = found ?? [];
   const cut = (names: ReadonlySet<string>): Buffer =>

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, mismatch, tooLarge } from "../../core/errors.js";
 import { scanError } from "../../core/json/read.js";
-import { scanJson } from "../../core/json/scan.js";
-import { elementsOf, elementsOfOnly, membersOf, trimmed, type Span } from "../../core/json/spans.js";
+import { scanStrictly, type ScanProblem } from "../../core/json/scan.js";
+import { elementsOf, elementsOfOnly, isClosed, membersOf, trimmed, type Span } from "../../core/json/spans.js";
 import type { HeldBytes } from "./budget.js";
 import { inflate, isGzip } from "./inflate.js";
 import { readBody, type BodyLimit } from "./read.js";
@@ -75,46 +75,53 @@ function elementsIn(body: Buffer, member: string): readonly Buffer[] {
   return partsOf(body, only ?? elementsOfMember(body, whole, member));
 }
 
+/** It has one; more than this of them are not looked at. */
+const MEMBERS_MAX = 64;
+
 /** Throws what is wrong with the whole. */
 function elementsOfMember(body: Buffer, whole: Span, member: string): readonly Span[] {
-  const members = membersOf(body, whole);
-  if (members === null) throw notAnObject(body);
+  const members = membersOf(body, whole, MEMBERS_MAX);
+  if (members === null) throw notAnObject(body, whole);
   const names = members.map(({ name }) => name);
   if (new Set(names).size < names.length) throw new AppError("invalid_json", "The body has a duplicate key.");
   const events = members.find(({ name }) => name === member);
   const unknown = names.filter((name) => name !== member);
+  const isMissing = events === undefined && names.length < MEMBERS_MAX;
   if (events === undefined || unknown.length > 0)
     throw mismatch([
-      ...(events === undefined ? [{ path: member, message: "is required" }] : []),
+      ...(isMissing ? [{ path: member, message: "is required" }] : []),
       ...unknown.slice(0, 1).map((name) => ({ path: name.slice(0, 64), message: "is not a known field" })),
     ]);
   const elements = elementsOf(body, events, BATCH_EVENTS_MAX);
-  if (elements === null) throw notAnArray(body, events, member);
+  if (elements === null) throw notAnArray(body.subarray(events.start, events.end), member);
   return elements;
 }
 
 const DEPTH_MAX = 64;
-const NOT_JSON = "The body is not valid JSON.";
+/** What is larger is an array or object by its brackets: to read megabytes would hold up everybody, and it is refused either way. */
+const READ_BYTES_MAX = 65_536;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const notJson = (): AppError => new AppError("invalid_json", "The body is not valid JSON.");
 
-function notAnObject(body: Buffer): AppError {
-  const { problem } = scanJson(body, DEPTH_MAX);
-  if (problem !== null && problem.kind !== "too_deep") return scanError(problem, problem.path, DEPTH_MAX);
-  return isJson(body) ? mismatch([{ path: "", message: "must be an object" }]) : new AppError("invalid_json", NOT_JSON);
+/** Null: it is none, or nested more deeply than is looked at. */
+function problemIn(bytes: Buffer): ScanProblem | null {
+  const problem = scanStrictly(bytes, bytes.length > READ_BYTES_MAX ? 0 : DEPTH_MAX);
+  return problem?.kind === "too_deep" ? null : problem;
 }
 
-const notAnArray = (body: Buffer, { start, end }: Span, member: string): AppError =>
-  isJson(body.subarray(start, end))
-    ? mismatch([{ path: member, message: "must be an array" }])
-    : new AppError("invalid_json", NOT_JSON);
-
-function isJson(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString("utf8"));
-    return true;
-  } catch {
-    return false;
-  }
+function notAnObject(body: Buffer, whole: Span): AppError {
+  const problem = problemIn(body);
+  if (problem !== null) return scanError(problem, problem.path, DEPTH_MAX);
+  return body[whole.start] === OPEN_BRACE || !isClosed(body, whole)
+    ? notJson()
+    : mismatch([{ path: "", message: "must be an object" }]);
 }
+
+const notAnArray = (value: Buffer, member: string): AppError =>
+  value[0] === OPEN_BRACKET || problemIn(value) !== null
+    ? notJson()
+    : mismatch([{ path: member, message: "must be an array" }]);
 
 const LF = 0x0a;
 

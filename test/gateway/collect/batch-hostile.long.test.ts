@@ -89,6 +89,35 @@ describe("Hostile batches", () => {
     }
   });
 
+  it("of another shape are refused by their first byte, brackets and first members where they are large: nobody reads them", async () => {
+    const broken = "0,".repeat(40 * KIB);
+    const many = Array.from({ length: 64 }, (_, n) => `"k${n}":0`).join();
+    for (const [body, path] of [
+      [`[{"a":[${broken}tru]}]`, ""],
+      [`"${"x".repeat(70 * KIB)}"`, ""],
+      ["7".repeat(70 * KIB), ""],
+      [`{"events":{"a":[${broken}tru]}}`, "events"],
+      [`{"events":"${"x".repeat(70 * KIB)}"}`, "events"],
+      [`{${many},"events":[],"k0":0,"last"}`, "k0"],
+    ] as const) {
+      const answer = await post(body);
+      assertCode(answer, 422, "validation_failed", body);
+      const paths = (answer.body["errors"] as readonly { readonly path: string }[]).map((one) => one.path);
+      assert.deepEqual(paths, [path], body.slice(0, 80));
+    }
+    for (const body of [
+      `[[${broken}0]`,
+      `{"events":[${broken}`,
+      `{"events":[0,${broken}`,
+      `{"events":["${"x".repeat(70 * KIB)}"} x`,
+      `"${"x".repeat(70 * KIB)}`,
+      `${"7".repeat(70 * KIB)}.`,
+      `\ufeff{"events":["${"x".repeat(70 * KIB)}"]}`,
+      `{"events":tru${"e".repeat(70 * KIB)}}`,
+    ])
+      assertCode(await post(body), 400, "invalid_json", body);
+  });
+
   it("of lines lose only the line that is no JSON", async () => {
     const answer = await post([raw("{}"), '{"schema_id":', "tru", raw("{}")].join("\n"), { headers: NDJSON });
     assert.deepEqual(wordsOf(answer), ["accepted", "rejected invalid_json", "rejected invalid_json", "accepted"]);

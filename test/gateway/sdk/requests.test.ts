@@ -131,6 +131,18 @@ describe("A request of an SDK", () => {
       413,
       /at most 4194304 bytes/,
     ],
+    [
+      "10,000 members around its items, behind which nobody looks",
+      { body: `{"batch":[],${Array.from({ length: 10_000 }, (_, n) => `"k${n}":0`).join()},"last"}` },
+      413,
+      /body must have less than 10000 members/,
+    ],
+    [
+      "an object around its items that is too large",
+      { body: `{"batch":[],"context":[${"{},".repeat(22_000)}tru]}` },
+      413,
+      /context: must have at most 65536 bytes/,
+    ],
     ["a gzip bomb", { body: Buffer.alloc(64 * MIB), gzip: true }, 413, /at most 4194304 bytes/],
   ];
   for (const [name, sending, status, message] of refused)
@@ -181,6 +193,23 @@ describe("A request of an SDK", () => {
     );
     assert.deepEqual([rejected[1]?.[1], rejected[4]?.[1]], ["m-click", "m-large"]);
     assert.ok(!answer.text.includes("onym_"));
+  });
+
+  it("of a call that is too large and has very many members is read only so far that a trace of it is kept", async () => {
+    const many = Array.from({ length: 10_000 }, (_, n) => `"k${n}":0`).join();
+    const item = `{"type":"track","messageId":"m-1","t":"${filled(257 * 1_024)}",${many},"last"}`;
+    for (const [target, body] of [
+      ["/v1/track", item],
+      ["/v1/batch", `{"batch":[${item}]}`],
+    ] as const) {
+      const answer = await sendSdk(app(), target, { key, body });
+      assert.equal(answer.status, 200, answer.text);
+      const [one] = listAt(answer.body, "rejected");
+      assert.deepEqual(
+        [textAt(one, "message_id"), textAt(one, "errors.0.message")],
+        ["m-1", "must have at most 262144 bytes"],
+      );
+    }
   });
 
   it("that is too large leaves its type in quarantine, also where only the path says it", async () => {
