@@ -173,12 +173,7 @@ export async function openLive(parts: Parts): Promise<Live> {
   const channel = await openChannel(parts);
   parts.lifecycle.opened("live channel", () => channel.close());
   const { graph } = parts.backends;
-  const live = createLive({
-    channel,
-    // Some of them, because their ids are made before they are.
-    lastErased: async (workspace) =>
-      Math.max(0, ...(await graph.erasures(workspace, { limit: 10, before: null })).map(({ erasedAt }) => erasedAt)),
-  });
+  const live = createLive({ channel, lastErased: (workspace) => graph.lastErasedAt(workspace) });
   parts.lifecycle.opened("live", async () => live.close());
   return live;
 }

@@ -52,7 +52,7 @@ const KEPT_MS = 300_000;
 const WATCHERS_MAX = 20;
 const RINGS_MAX = 200;
 
-/** Of the last erasures: what was accepted by then is shown no more. Read from where they stand, never from a cache; 0 if there is none. */
+/** Of the last erasure, or the last time that one was repeated: what was accepted by then is shown no more. Read from where they stand, never from a cache; 0 if there is none. */
 export type LastErased = (workspace: WorkspaceId) => Promise<number>;
 
 export interface LiveDeps {

@@ -159,6 +159,8 @@ export interface Erasures {
   readmit(workspace: WorkspaceId, erasureId: ErasureId, at: number): Promise<Erasure | null>;
   /** Whether anybody was ever erased: a cheap read, never cached. */
   hasErasures(workspace: WorkspaceId): Promise<boolean>;
+  /** The latest `erasedAt` of all its erasures, milliseconds since 1970; 0 if there is none: a cheap read, never cached. */
+  lastErasedAt(workspace: WorkspaceId): Promise<number>;
   /** The tombstones of those keys that have one, as they are at the moment. */
   tombstones(workspace: WorkspaceId, keys: readonly IdentifierKey[]): Promise<ReadonlyMap<IdentifierKey, Tombstone>>;
   /** Those of these that name an identifier that is in a profile. */

@@ -112,6 +112,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
     countLate: (...asked) => whileOpen(() => erasures.countLate(...asked)),
     readmit: (...asked) => whileOpen(() => erasures.readmit(...asked)),
     hasErasures: (workspace) => whileOpen(() => erasures.hasErasures(workspace)),
+    lastErasedAt: (workspace) => whileOpen(() => erasures.lastErasedAt(workspace)),
     tombstones: (...asked) => whileOpen(() => erasures.tombstones(...asked)),
     livingUids: (...asked) => whileOpen(() => erasures.livingUids(...asked)),
     foreignUids: (...asked) => whileOpen(() => erasures.foreignUids(...asked)),

@@ -20,7 +20,7 @@ import type { Tables } from "../../core/database.js";
  */
 export const GRAPH_TABLES: Tables = {
   part: "graph",
-  format: 6,
+  format: 7,
   sql: `
   CREATE TABLE components (
     id INTEGER PRIMARY KEY,
@@ -105,6 +105,7 @@ export const GRAPH_TABLES: Tables = {
     completed_at INTEGER
   ) WITHOUT ROWID;
   CREATE INDEX erasures_of_workspace ON erasures (ws, id);
+  CREATE INDEX erasures_by_time ON erasures (ws, erased_at);
   CREATE INDEX erasures_of_component ON erasures (component) WHERE component IS NOT NULL;
   CREATE INDEX erasures_under_way ON erasures (ws) WHERE gone = 0;
   CREATE INDEX open_erasures ON erasures (id) WHERE completed_at IS NULL;

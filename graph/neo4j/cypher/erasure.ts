@@ -60,6 +60,14 @@ ORDER BY e.ws DESC, e.id DESC
 LIMIT toInteger($q.limit)
 RETURN ${ERASURE}`;
 
+export const LAST_ERASED = `CYPHER replan=skip
+MATCH (e:Erasure) USING INDEX SEEK e:Erasure(ws, erased_at)
+WHERE e.ws = $q.ws AND e.erased_at >= datetime({epochMillis: 0})
+WITH e
+ORDER BY e.ws DESC, e.erased_at DESC
+LIMIT 1
+RETURN e.erased_at.epochMillis`;
+
 export const OPEN_ERASURES = `CYPHER replan=skip
 MATCH (e:Erasure) USING INDEX SEEK e:Erasure(open, id)
 WHERE e.open = true AND e.id > $q.after

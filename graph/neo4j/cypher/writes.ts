@@ -52,6 +52,7 @@ export const SCHEMA: readonly string[] = [
   "CREATE CONSTRAINT onym_erasure_id IF NOT EXISTS FOR (e:Erasure) REQUIRE e.id IS UNIQUE",
   "CREATE CONSTRAINT onym_mention_tomb IF NOT EXISTS FOR (m:Mention) REQUIRE m.tomb IS UNIQUE",
   "CREATE INDEX onym_erasures IF NOT EXISTS FOR (e:Erasure) ON (e.ws, e.id)",
+  "CREATE INDEX onym_erasures_by_time IF NOT EXISTS FOR (e:Erasure) ON (e.ws, e.erased_at)",
   "CREATE INDEX onym_open_erasures IF NOT EXISTS FOR (e:Erasure) ON (e.open, e.id)",
   "CREATE INDEX onym_erasures_under_way IF NOT EXISTS FOR (e:Erasure) ON (e.ws, e.gone)",
   "CREATE INDEX onym_tombstones IF NOT EXISTS FOR (t:Tombstone) ON (t.tomb)",

@@ -12,6 +12,7 @@ import {
   ERASURES,
   FIND_ERASURE,
   FOREIGN_UIDS,
+  LAST_ERASED,
   LIVING_UIDS,
   OPEN_ERASURES,
   READMIT,
@@ -75,6 +76,7 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
     readmit: (ws, id, at) =>
       write(ws, async (step) => firstErasureOf(await step.run(READMIT, { ws, id, at: whole(at) }))),
     hasErasures: (ws) => hasErasures(ask, ws),
+    lastErasedAt: async (ws) => ((await ask(LAST_ERASED, { ws }))[0]?.[0] as number | undefined) ?? 0,
     tombstones: (ws, keys) => readTombstones(ask, tombOf, ws, keys),
     livingUids: async (ws, uids) => new Set((await ask(LIVING_UIDS, { ws, uids })).map(([uid]) => uid as Uid)),
     foreignUids: async (ws, uids) => new Set((await ask(FOREIGN_UIDS, { ws, uids })).map(([uid]) => uid as Uid)),

@@ -36,6 +36,7 @@ const METHODS = {
   countLate: true,
   readmit: true,
   hasErasures: true,
+  lastErasedAt: true,
   tombstones: true,
   livingUids: true,
   buried: true,

@@ -48,6 +48,7 @@ export function createErasures(deps: Deps): Erasures {
         return records.find(workspace, erasureId);
       }),
     hasErasures: (workspace) => read(() => records.hasAny(workspace)),
+    lastErasedAt: (workspace) => read(() => records.lastErasedAt(workspace)),
     ...createTombReads(deps),
   };
 }

@@ -70,6 +70,7 @@ export function prepareRecords(database: Database) {
     `SELECT ${COLUMNS} FROM erasures WHERE completed_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
   );
   const any = database.prepare("SELECT 1 FROM erasures WHERE ws = ? LIMIT 1");
+  const last = database.prepare("SELECT max(erased_at) FROM erasures WHERE ws = ?");
   const notGone = database.prepare("SELECT id FROM erasures WHERE ws = ? AND gone = 0");
   const insert = database.prepare(
     `INSERT OR IGNORE INTO erasures (${COLUMNS}, component, strangers) VALUES (${Array(19).fill("?").join(",")})`,
@@ -107,6 +108,7 @@ export function prepareRecords(database: Database) {
       newest.all([workspace, before ?? "~", limit]).map(erasureOf),
     open: (after: ErasureId | null, limit: number): readonly Erasure[] => open.all([after ?? "", limit]).map(erasureOf),
     hasAny: (workspace: WorkspaceId): boolean => any.get([workspace]) !== undefined,
+    lastErasedAt: (workspace: WorkspaceId): number => (last.get([workspace])![0] as number | null) ?? 0,
     /** Those of which something is left. */
     notGone: (workspace: WorkspaceId): readonly ErasureId[] => notGone.all([workspace]).map(([id]) => id as ErasureId),
     insert: (erasure: Erasure, component: number | null, strangers: readonly Tomb[]): void => {

@@ -214,7 +214,7 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
     assert.equal((await port.resolve(living, profileId))!.size, 1);
   },
 
-  "continueErasure, findErasure, erasures, advanceErasure, countLate, readmit, hasErasures, tombstones, livingUids, foreignUids, buried and restoreErasure keep workspaces apart":
+  "continueErasure, findErasure, erasures, advanceErasure, countLate, readmit, hasErasures, lastErasedAt, tombstones, livingUids, foreignUids, buried and restoreErasure keep workspaces apart":
     async ({ port }) => {
       const [one, other] = [aWorkspace(), aWorkspace()];
       for (const workspace of [one, other]) await step(port, workspace, anAssertion(ann, bob), anAssertion(cat));
@@ -232,6 +232,7 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
       await port.countLate(other, erasureId, 5, NOW);
       assert.equal(await port.readmit(other, erasureId, NOW), null);
       assert.deepEqual([await port.hasErasures(one), await port.hasErasures(other)], [true, false]);
+      assert.deepEqual([await port.lastErasedAt(one), await port.lastErasedAt(other)], [erasure.erasedAt, 0]);
       assert.equal((await port.tombstones(other, [mine, theirs])).size, 0);
       assert.deepEqual([...(await port.tombstones(one, [mine, theirs])).keys()], [mine]);
       assert.deepEqual(await port.livingUids(other, uids), new Set<Uid>());

@@ -251,6 +251,24 @@ export const identityGraphErase: Contract<IdentityGraph> = {
     assert.equal(dead.erasure!.erasureId, erasure.erasureId);
   },
 
+  "lastErasedAt is the latest time of all erasures, also of one that is older by its id and was repeated": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    assert.equal(await port.lastErasedAt(workspace), 0);
+    const at = async (n: number, value: string): Promise<void> => {
+      const target = { identifiers: [anIdentifier(value)] };
+      await port.erase(workspace, anErasure(target, { now: () => NOW + n }));
+      assert.equal(await port.lastErasedAt(workspace), NOW + n);
+    };
+    await at(0, "first");
+    for (let n = 1; n <= 12; n += 1) await at(n, `other ${n}`);
+    await at(20, "first");
+    const first = await port.previewErasure(workspace, { identifiers: [anIdentifier("first")] });
+    await port.restoreErasure(workspace, { ...first!.erasure!, erasedAt: NOW + 30 }, []);
+    assert.equal(await port.lastErasedAt(workspace), NOW + 30);
+  },
+
   "erase and previewErasure keep workspaces apart": async ({ port }) => {
     const [one, other] = [aWorkspace(), aWorkspace()];
     const [id, theirs] = [await idOf(port, one, ann, bob), await idOf(port, other, ann, bob)];

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { KeyId, WorkspaceId } from "../../../core/ids.js";
 import { soon } from "../../support/eventually.js";
 import { now, SIGNUP_SCHEMA, useApp, type TestWorkspace } from "../../support/service/app.js";
 
@@ -204,6 +205,30 @@ describe("GET /v1/live", () => {
     const identifiers = [{ namespace: "email", value: "gone@example.com" }];
     assert.equal((await workspace.send("POST", "/v1/erasures", { identifiers })).status, 202);
     await soon(() => assert.equal(live.verdicts()[1], "forget"));
+    assert.ok(!(await workspace.send("GET", "/v1/live")).text.includes("gone@"));
+    await live.close();
+  });
+
+  it("forgets everything when an old erasure is repeated, also where nobody tells it", async () => {
+    const workspace = await app().workspace();
+    const { graph } = app().service.backends;
+    const eraseUntold = (value: string) =>
+      graph.erase(workspace.id as WorkspaceId, {
+        target: { identifiers: [{ namespace: "email", value }] },
+        keyId: "k" as KeyId,
+        now: Date.now,
+        suppress: false,
+        revision: null,
+      });
+    await eraseUntold("gone@example.com");
+    for (let n = 0; n < 10; n += 1) await eraseUntold(`other-${n}@example.com`);
+    // It names him to those who read it, and nobody to the graph.
+    const schemaId = await workspace.schema({ type: "object" }, null);
+    const live = await watch(workspace);
+    await workspace.collect(schemaId, { note: "gone@example.com" });
+    await soon(() => assert.deepEqual(live.verdicts(), ["accepted"]));
+    assert.equal((await eraseUntold("gone@example.com")).kind, "repeated");
+    await soon(() => assert.deepEqual(live.verdicts(), ["accepted", "forget"]));
     assert.ok(!(await workspace.send("GET", "/v1/live")).text.includes("gone@"));
     await live.close();
   });

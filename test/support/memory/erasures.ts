@@ -195,6 +195,11 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
         return put({ ...erasure, readmittedAt: erasure.readmittedAt ?? at });
       }),
     hasErasures: (workspace) => open(() => [...state.erasures.values()].some((one) => one.workspace === workspace)),
+    lastErasedAt: (workspace) =>
+      open(() => {
+        const own = [...state.erasures.values()].filter((one) => one.workspace === workspace);
+        return Math.max(0, ...own.map(({ erasedAt }) => erasedAt));
+      }),
     tombstones: (workspace, keys) =>
       open(
         () =>
