@@ -78,7 +78,7 @@ function planOf(
   const members = membersOf(compiler, leading, below);
   const elements = leading.flatMap((schema) =>
     edgesOf(schema)
-      .filter(isPlainItems)
+      .filter((edge) => isOfAllItems(schema, edge))
       .map((edge) => edge.schema),
   );
   const items = elements.length === 0 ? null : planOf(compiler, elements, below);
@@ -89,8 +89,14 @@ function planOf(
 
 const pathOf = ({ document }: Compiler, schema: SchemaObject): string => document.paths.get(schema) ?? "schema";
 
-const isPlainItems = ({ keyword, name }: Edge): boolean => keyword === "items" && name === null;
-const counts = (edge: Edge): boolean => edge.keyword === "properties" || edge.aim === "here" || isPlainItems(edge);
+/** Beside `prefixItems` the first elements are not of `items`. */
+const isOfAllItems = ({ prefixItems }: SchemaObject, { keyword, name }: Edge): boolean =>
+  keyword === "items" && name === null && !(Array.isArray(prefixItems) && prefixItems.length > 0);
+const counts = (schema: SchemaObject, edge: Edge): boolean =>
+  edge.keyword === "properties" || edge.aim === "here" || isOfAllItems(schema, edge);
+
+const nameOfPlace = ({ keyword, name }: Edge): string =>
+  keyword === "items" && name === null ? "items beside prefixItems" : keyword;
 
 /** All schemas that always apply to the same value. A schema that applies only sometimes must not lead to an annotation. */
 function gather(compiler: Compiler, schema: Schema, here: Set<SchemaObject>): void {
@@ -98,10 +104,10 @@ function gather(compiler: Compiler, schema: Schema, here: Set<SchemaObject>): vo
   here.add(schema);
   for (const edge of edgesOf(schema)) {
     if (edge.aim === "here") gather(compiler, edge.schema, here);
-    else if (edge.aim !== "none" && !counts(edge) && compiler.leading.has(edge.schema))
+    else if (edge.aim !== "none" && !counts(schema, edge) && compiler.leading.has(edge.schema))
       throw refused(
         edgePath(pathOf(compiler, schema), edge),
-        `leads to an annotation, which is not allowed under ${edge.keyword}`,
+        `leads to an annotation, which is not allowed under ${nameOfPlace(edge)}`,
       );
   }
   for (const target of compiler.document.referred(schema)) gather(compiler, target, here);

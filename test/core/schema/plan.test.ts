@@ -28,6 +28,11 @@ const IDENTIFIERS: Readonly<Record<string, readonly [object, unknown, readonly s
     { users: [{ email: "a" }, 7, { ids: ["d"], email: "b" }] },
     ["users.0.email email=a", "users.2.ids.0 device_id=d", "users.2.email email=b"],
   ],
+  "the items of an array whose prefixItems stand in a part of allOf or are none": [
+    { properties: { a: { items: id("email"), allOf: [{ prefixItems: [{ minLength: 1 }] }], prefixItems: [] } } },
+    { a: ["x", "y"] },
+    ["a.0 email=x", "a.1 email=y"],
+  ],
   "what the document holds first, first": [
     { properties: { a: id("email"), b: id("user_id") } },
     { b: "2", a: "1" },
@@ -121,6 +126,25 @@ const REFUSED: Readonly<Record<string, readonly [object, string]>> = {
   "in unevaluatedProperties": [{ unevaluatedProperties: id("email") }, "schema.unevaluatedProperties"],
   "in propertyNames": [{ propertyNames: id("email") }, "schema.propertyNames"],
   "in prefixItems": [{ properties: { a: { prefixItems: [id("email")] } } }, "schema.properties.a.prefixItems.0"],
+  "in items beside prefixItems, which are not of the first elements": [
+    { properties: { a: { prefixItems: [{ const: "user" }], items: id("user_id") } } },
+    "schema.properties.a.items",
+  ],
+  "behind a reference from items beside prefixItems": [
+    { $defs: { a: id("email") }, properties: { a: { prefixItems: [{}], items: { $ref: "#/$defs/a" } } } },
+    "schema.properties.a.items",
+  ],
+  "whose type stands only in items beside prefixItems": [
+    {
+      properties: {
+        a: {
+          items: { "x-identity": { namespace: "email" } },
+          allOf: [{ prefixItems: [{}], items: { type: "string" }, properties: { b: id("email") } }],
+        },
+      },
+    },
+    "schema.properties.a.items.x-identity",
+  ],
   "in the list form of items": [{ properties: { a: { items: [id("email")] } } }, "schema.properties.a.items.0"],
   "in additionalItems": [
     { properties: { a: { items: [{}], additionalItems: id("email") } } },
