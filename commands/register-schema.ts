@@ -1,10 +1,9 @@
 import type { Compatibility, SchemaVersion } from "../core/catalog/catalog.js";
 import { AppError, mismatch, type ErrorItem } from "../core/errors.js";
 import { newId, type SchemaId, type WorkspaceId } from "../core/ids.js";
-import { incompatibilities } from "../core/schema/compatibility/compatibility.js";
 import { isReserved, RESERVED_PREFIX } from "../core/sdk/schemas.js";
 import { SCHEMA_BYTES_MAX } from "../core/schema/limits/limits.js";
-import { examineSchema } from "../core/schema/register.js";
+import { compareSchemas, examineSchema } from "../core/schema/register.js";
 import type { Caller, Services } from "./services.js";
 
 export interface GivenSchema {
@@ -69,7 +68,7 @@ export async function addSchemaVersion(
   const { examined, warnings } = await examine(services, workspace, given);
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const previous = await latestStored(services, workspace, schemaId);
-    if (examined.compatibility === "backward") requireCompatible(previous, given.schema);
+    if (examined.compatibility === "backward") await requireCompatible(services, previous, examined.schema);
     const version = { ...previous, ...examined, version: previous.version + 1, createdAt: now };
     if ((await put(services, version, given.dryRun)) === "created") return { version, warnings };
   }
@@ -120,8 +119,12 @@ async function latestStored(
   return (await services.catalog.schemaVersions(workspace, schemaId, page)).at(-1) ?? known;
 }
 
-function requireCompatible(previous: SchemaVersion, next: unknown): void {
-  const errors = incompatibilities(JSON.parse(previous.schema) as object, next as object);
+async function requireCompatible(
+  { validator }: Pick<Services, "validator">,
+  previous: SchemaVersion,
+  next: string,
+): Promise<void> {
+  const errors = await compareSchemas(previous.schema, next, validator.thread, previous.workspace);
   if (errors.length > 0)
     throw new AppError("incompatible_schema", `Events of version ${previous.version} would no longer match.`, {
       errors,

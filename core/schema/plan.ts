@@ -17,8 +17,12 @@ export interface AnnotationPlan {
 }
 
 const POSITIONS_MAX = 200;
+/** Subschemas and what they hold, each as often as it applies at or above an annotation; takes some 20 ms. */
+const STEPS_MAX = 50_000;
+/** A place of the data takes about as long as so many subschemas. */
+const PLACE_STEPS = 20;
 
-/** Throws `invalid_schema` when an annotation is malformed or is where it has no effect. */
+/** Throws `invalid_schema` when an annotation is malformed or is where it has no effect. Runs in the event loop, so its work is bounded. */
 export function compilePlan(schema: object): AnnotationPlan {
   const document = openDocument(schema as SchemaObject);
   const annotated = new Map<SchemaObject, Annotations>();
@@ -26,16 +30,38 @@ export function compilePlan(schema: object): AnnotationPlan {
     const annotations = annotationsOf(held, path);
     if (annotations !== null) annotated.set(held, annotations);
   }
-  const compiler: Compiler = { document, annotated, leading: leadingTo(document, annotated), positions: 0 };
+  const parts = new Map([...document.paths.keys()].map((held) => [held, partsOf(document, held)]));
+  const compiler: Compiler = {
+    document,
+    parts,
+    annotated,
+    leading: leadingTo(parts, annotated),
+    positions: 0,
+    steps: 0,
+  };
   return planOf(compiler, [document.root], new Set()) ?? NOTHING;
 }
 
+/** What a schema holds and what it refers to: looked up once, because a schema may apply in very many places. */
+interface Parts {
+  readonly edges: readonly Edge[];
+  readonly targets: readonly Schema[];
+}
+
+const partsOf = (document: SchemaDocument, schema: SchemaObject): Parts => ({
+  edges: edgesOf(schema),
+  targets: document.referred(schema),
+});
+
 interface Compiler {
   readonly document: SchemaDocument;
+  /** Of every object subschema. */
+  readonly parts: ReadonlyMap<SchemaObject, Parts>;
   readonly annotated: ReadonlyMap<SchemaObject, Annotations>;
   /** Schemas from which an annotation can be reached in any way. */
   readonly leading: ReadonlySet<Schema>;
   positions: number;
+  steps: number;
 }
 
 const NOTHING: AnnotationPlan = { namespaces: [], traits: [], open: false, members: null, elements: null, adds: false };
@@ -44,47 +70,58 @@ const refused = (path: string, message: string): AppError =>
   new AppError("invalid_schema", `${path}: ${message}`, { errors: [{ path, message }] });
 
 /** Walks every way backwards from the annotated schemas. */
-function leadingTo(document: SchemaDocument, annotated: ReadonlyMap<SchemaObject, unknown>): ReadonlySet<Schema> {
+function leadingTo(
+  parts: ReadonlyMap<SchemaObject, Parts>,
+  annotated: ReadonlyMap<SchemaObject, unknown>,
+): ReadonlySet<Schema> {
   const holders = new Map<Schema, SchemaObject[]>();
   const note = (held: Schema, holder: SchemaObject): void => {
     const known = holders.get(held);
     if (known === undefined) holders.set(held, [holder]);
     else known.push(holder);
   };
-  for (const schema of document.paths.keys()) {
-    for (const edge of edgesOf(schema)) if (edge.aim !== "none") note(edge.schema, schema);
-    for (const target of document.referred(schema)) note(target, schema);
+  for (const [schema, { edges, targets }] of parts) {
+    for (const edge of edges) if (edge.aim !== "none") note(edge.schema, schema);
+    for (const target of targets) note(target, schema);
   }
   const leading = new Set<Schema>(annotated.keys());
   for (const schema of leading) for (const holder of holders.get(schema) ?? []) leading.add(holder);
   return leading;
 }
 
-/** The plan of one place of the data, where all of `applied` hold; null when nothing is annotated at or below it. */
-function planOf(
-  compiler: Compiler,
-  applied: readonly Schema[],
-  above: ReadonlySet<SchemaObject>,
-): AnnotationPlan | null {
+/**
+ * The plan of one place of the data, where all of `applied` hold; null when nothing is annotated at or below it. `above`: the schemas
+ * of the places around this one, and again so afterwards.
+ */
+function planOf(compiler: Compiler, applied: readonly Schema[], above: Set<SchemaObject>): AnnotationPlan | null {
+  if (!applied.some((schema) => compiler.leading.has(schema))) return null;
+  step(compiler, PLACE_STEPS);
   const here = new Set<SchemaObject>();
   for (const schema of applied) gather(compiler, schema, here);
   const leading = [...here].filter((schema) => compiler.leading.has(schema));
-  if (leading.length === 0) return null;
   const again = leading.find((schema) => above.has(schema));
   if (again !== undefined)
     throw refused(pathOf(compiler, again), "contains annotations, so it must not contain itself");
-  const below = new Set([...above, ...leading]);
+  for (const schema of leading) above.add(schema);
   const own = ownAnnotations(compiler, [...here]);
-  const members = membersOf(compiler, leading, below);
+  const members = membersOf(compiler, leading, above);
   const elements = leading.flatMap((schema) =>
-    edgesOf(schema)
-      .filter((edge) => isOfAllItems(schema, edge))
+    compiler.parts
+      .get(schema)!
+      .edges.filter((edge) => isOfAllItems(schema, edge))
       .map((edge) => edge.schema),
   );
-  const items = elements.length === 0 ? null : planOf(compiler, elements, below);
+  const items = planOf(compiler, elements, above);
+  for (const schema of leading) above.delete(schema);
   const inside = [...(members?.values() ?? []), ...(items === null ? [] : [items])];
   const adds = own.traits.some(({ merge }) => merge === "sum") || inside.some((one) => one.adds);
   return { ...own, members, elements: items, adds };
+}
+
+function step(compiler: Compiler, steps: number): void {
+  compiler.steps += steps;
+  if (compiler.steps > STEPS_MAX)
+    throw refused("schema", "its references and allOf apply too many subschemas around its annotations");
 }
 
 const pathOf = ({ document }: Compiler, schema: SchemaObject): string => document.paths.get(schema) ?? "schema";
@@ -102,7 +139,9 @@ const nameOfPlace = ({ keyword, name }: Edge): string =>
 function gather(compiler: Compiler, schema: Schema, here: Set<SchemaObject>): void {
   if (!isObject(schema) || here.has(schema)) return;
   here.add(schema);
-  for (const edge of edgesOf(schema)) {
+  const { edges, targets } = compiler.parts.get(schema)!;
+  step(compiler, 1 + edges.length);
+  for (const edge of edges) {
     if (edge.aim === "here") gather(compiler, edge.schema, here);
     else if (edge.aim !== "none" && !counts(schema, edge) && compiler.leading.has(edge.schema))
       throw refused(
@@ -110,21 +149,25 @@ function gather(compiler: Compiler, schema: Schema, here: Set<SchemaObject>): vo
         `leads to an annotation, which is not allowed under ${nameOfPlace(edge)}`,
       );
   }
-  for (const target of compiler.document.referred(schema)) gather(compiler, target, here);
+  for (const target of targets) gather(compiler, target, here);
 }
 
 function membersOf(
   compiler: Compiler,
   here: readonly SchemaObject[],
-  below: ReadonlySet<SchemaObject>,
+  above: Set<SchemaObject>,
 ): AnnotationPlan["members"] {
   const named = new Map<string, Schema[]>();
-  for (const edge of here.flatMap(edgesOf))
-    if (edge.keyword === "properties" && edge.name !== null)
-      named.set(edge.name, [...(named.get(edge.name) ?? []), edge.schema]);
+  for (const schema of here)
+    for (const edge of compiler.parts.get(schema)!.edges)
+      if (edge.keyword === "properties" && edge.name !== null) {
+        const known = named.get(edge.name);
+        if (known === undefined) named.set(edge.name, [edge.schema]);
+        else known.push(edge.schema);
+      }
   const members = new Map<string, AnnotationPlan>();
   for (const [name, schemas] of named) {
-    const plan = planOf(compiler, schemas, below);
+    const plan = planOf(compiler, schemas, above);
     if (plan !== null) members.set(name, plan);
   }
   return members.size === 0 ? null : members;
@@ -140,14 +183,16 @@ function ownAnnotations(
   compiler.positions += 1;
   if (compiler.positions > POSITIONS_MAX)
     throw refused("schema", `must not have more than ${POSITIONS_MAX} annotated positions`);
+  const isTextOrInteger = here.some(saysTextOrInteger);
+  const [isScalarHere, isNumber, isObjectHere] = [here.some(saysScalar), here.some(saysNumber), here.some(saysObject)];
   for (const { path, namespace, trait, open } of found) {
-    if (namespace !== null && !here.some(saysTextOrInteger))
+    if (namespace !== null && !isTextOrInteger)
       throw refused(`${path}.x-identity`, "needs a type of string or integer next to it (or both; null may be added)");
-    if (trait !== null && !here.some(saysScalar))
+    if (trait !== null && !isScalarHere)
       throw refused(`${path}.x-trait`, "needs a scalar type, enum or const next to it");
-    if (trait?.merge === "sum" && !here.some(saysNumber))
+    if (trait?.merge === "sum" && !isNumber)
       throw refused(`${path}.x-trait`, "needs a type of number or integer next to it to be a sum (null may be added)");
-    if (open && !here.some(saysObject)) throw refused(`${path}.x-traits`, "needs the type object next to it");
+    if (open && !isObjectHere) throw refused(`${path}.x-traits`, "needs the type object next to it");
   }
   const namespaces = new Set(found.flatMap(({ namespace }) => namespace ?? []));
   // If one name has two merges, both stay here; `traitsOf` refuses that.

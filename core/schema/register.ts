@@ -33,11 +33,31 @@ export async function examineSchema(
   return { linear: examination.linear, traits, warnings: examination.warnings };
 }
 
+/**
+ * What of the next version events of the previous one would no longer match; both texts were examined. Compared in the thread, in the turn
+ * of `owner`.
+ */
+export async function compareSchemas(
+  previous: string,
+  next: string,
+  thread: ValidationThread,
+  owner = "",
+): Promise<readonly ErrorItem[]> {
+  try {
+    return await thread.compare(previous, next, owner);
+  } catch (error) {
+    if (!isTooExpensive(error)) throw error;
+    return [{ path: "schema", message: "is too complex to compare with the version before" }];
+  }
+}
+
+const isTooExpensive = (error: unknown): boolean => error instanceof AppError && error.code === "schema_too_expensive";
+
 async function inThread(text: string, thread: ValidationThread, owner: string): Promise<Examination> {
   try {
     return await thread.examine(text, owner);
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "schema_too_expensive") throw error;
+    if (!isTooExpensive(error)) throw error;
     const message = "takes too long to compile, or to validate an empty object";
     return { kind: "refused", errors: [{ path: "schema", message }] };
   }

@@ -1,5 +1,4 @@
 import type { Comparison } from "./comparison.js";
-import { memberOf } from "../validation/equality.js";
 import { multiplesOf } from "../validation/multiple.js";
 import type { SchemaObject } from "../keywords.js";
 
@@ -7,7 +6,7 @@ import type { SchemaObject } from "../keywords.js";
 export function boundProblems(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
   const refuse = (keyword: string, message: string): void => comparison.refuse(`${path}.${keyword}`, message);
   typeProblems(previous, next, refuse);
-  valueProblems(previous, next, refuse);
+  valueProblems(comparison, previous, next, refuse);
   rangeProblems(previous, next, refuse);
   for (const keyword of ["maxLength", "maxItems", "maxProperties", "maxContains"])
     if (numberOr(next[keyword], Infinity) < numberOr(previous[keyword], Infinity)) refuse(keyword, "is lower");
@@ -39,21 +38,16 @@ function typeProblems(previous: SchemaObject, next: SchemaObject, refuse: Refuse
   if (lost.length > 0) refuse("type", `no longer takes ${lost.join(", ")}`);
 }
 
-/** The values that `enum` and `const` allow; null means any value. */
-function listed({ enum: values, const: value }: SchemaObject, hasConst: boolean): readonly unknown[] | null {
-  if (hasConst) return [value];
-  return Array.isArray(values) ? (values as readonly unknown[]) : null;
-}
-
-function valueProblems(previous: SchemaObject, next: SchemaObject, refuse: Refuse): void {
-  const before = listed(previous, "const" in previous);
-  for (const keyword of ["enum", "const"]) {
-    if (!(keyword in next)) continue;
-    const after = listed(next, keyword === "const") ?? [];
-    const isKept = memberOf(after);
-    const lost = before?.filter((value) => !isKept(value));
-    if (lost === undefined) refuse(keyword, "is new");
-    else if (lost.length > 0) refuse(keyword, `no longer has ${JSON.stringify(lost[0]).slice(0, 100)}`);
+function valueProblems(comparison: Comparison, previous: SchemaObject, next: SchemaObject, refuse: Refuse): void {
+  const before = "const" in previous ? comparison.listed(previous, "const") : comparison.listed(previous, "enum");
+  for (const keyword of ["enum", "const"] as const) {
+    const after = comparison.listed(next, keyword);
+    if (after === null) continue;
+    if (before === null) refuse(keyword, "is new");
+    else {
+      const lost = [...before].find((text) => !after.has(text));
+      if (lost !== undefined) refuse(keyword, `no longer has ${lost.slice(0, 100)}`);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ErrorItem } from "../../errors.js";
 import { openDocument } from "../document.js";
+import { canonical } from "../validation/equality.js";
 import { isObject, type Schema, type SchemaObject } from "../keywords.js";
 
 export interface Pair {
@@ -16,6 +17,8 @@ export interface Comparison {
   add(pair: Pair): void;
   /** The next pair, without references that stand alone; each pair of schemas once. Null when all are compared. */
   take(): Pair | null;
+  /** The values that the keyword allows, each as the one text of all that are equal to it; null means any value. */
+  listed(schema: SchemaObject, keyword: "enum" | "const"): ReadonlySet<string> | null;
   /** Identical, including everything that they refer to. */
   isSame(previous: unknown, next: unknown): boolean;
 }
@@ -39,6 +42,8 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
   const seen = new Map<object, Set<object>>();
   const sameSoFar = new Map<object, Set<object>>();
   const waiting: Pair[] = [];
+  /** Of each list of values: a schema is compared with many, and its list may be long. */
+  const texts = new Map<SchemaObject, ReadonlySet<string>>();
   let taken = 0;
   let isFull = false;
 
@@ -86,6 +91,15 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
         refuse(`${path}.${keyword}`, "changes next to other keywords");
   };
 
+  const listed = (schema: SchemaObject, keyword: "enum" | "const"): ReadonlySet<string> | null => {
+    const values = schema[keyword];
+    if (keyword === "const") return keyword in schema ? new Set([canonical(values)]) : null;
+    if (!Array.isArray(values)) return null;
+    const known = texts.get(schema) ?? new Set(values.map(canonical));
+    texts.set(schema, known);
+    return known;
+  };
+
   const isSame = (previous: unknown, next: unknown, isReference = false): boolean => {
     if (isReference && typeof previous === "string" && previous === next)
       return isSame(documents.previous.resolve(previous), documents.next.resolve(next));
@@ -103,7 +117,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     );
   };
 
-  return { problems, refuse, add, take, isSame: (previous, next) => isSame(previous, next) };
+  return { problems, refuse, add, take, listed, isSame: (previous, next) => isSame(previous, next) };
 }
 
 /** False when the pair was already there. */

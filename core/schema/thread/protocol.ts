@@ -4,6 +4,7 @@ import type { Examination } from "../examine.js";
 /** What the thread is asked; `id` names the request in its answers. */
 export type Request =
   | { readonly id: number; readonly kind: "examine"; readonly schema: string }
+  | { readonly id: number; readonly kind: "compare"; readonly previous: string; readonly next: string }
   | {
       readonly id: number;
       readonly kind: "validate";
@@ -24,6 +25,7 @@ export type Answer =
   | { readonly kind: "stage"; readonly id: number }
   | { readonly kind: "needs_schema"; readonly id: number }
   | { readonly kind: "examined"; readonly id: number; readonly examination: Examination }
+  | { readonly kind: "compared"; readonly id: number; readonly errors: readonly ErrorItem[] }
   | { readonly kind: "validated"; readonly id: number; readonly errors: readonly ErrorItem[] }
   /** It threw an error: the payload is nested too deeply for the stack. */
   | { readonly kind: "failed"; readonly id: number };

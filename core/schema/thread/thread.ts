@@ -31,15 +31,17 @@ export interface ValidationRequest {
  * A thread for everything that a client's schema could make slow. It starts at first need and is killed when a job has used up its
  * time; jobs that waited behind it are run again by its successor. Idle, it does not keep the process alive.
  * Owners take turns by what they use of the thread, however many jobs they have waiting. Without an owner a job shares the turns of
- * all those that have none. Schemas are examined by a second thread, and whoever had a slow job validates there too for a minute:
- * the others never wait for such a job to end, nor for a start: a third one stands by in place of the first.
- * The time of a job is that of the processor, where the system tells it. Both reject with `schema_too_expensive` beyond it, with
+ * all those that have none. Schemas are examined and compared by a second thread, and whoever had a slow job validates there too for
+ * a minute: the others never wait for such a job to end, nor for a start: a third one stands by in place of the first.
+ * The time of a job is that of the processor, where the system tells it. All reject with `schema_too_expensive` beyond it, with
  * `unavailable` when too much waits, or waits too long, or the machine is too slow, and with `rate_limited` when too much of its
  * owner waits.
  */
 export interface ValidationThread {
   /** Examines the JSON text of a schema that has passed `shapeProblems`. */
   examine(schema: string, owner?: string): Promise<Examination>;
+  /** What `incompatibilities` says of the JSON texts of two schemas that have been examined. */
+  compare(previous: string, next: string, owner?: string): Promise<readonly ErrorItem[]>;
   validate(request: ValidationRequest): Promise<readonly ErrorItem[]>;
   /** Refuses waiting jobs and ends the thread. */
   close(): Promise<void>;
@@ -47,7 +49,7 @@ export interface ValidationThread {
 
 /** Time to try a new schema on the empty object. */
 const TRIAL_MS = 50;
-/** Time to look at a new schema: our own code, whose work is bounded. */
+/** Time to look at a new schema, and the same to compare it with another: our own code, which only hostile ones make slow. */
 const LOOK_MS = 2_000;
 const WAIT_MS = 3_000;
 /** The longest that a job of one owner may hold up the others. */
@@ -78,6 +80,13 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
     }),
   });
 
+  const comparison = (previous: string, next: string, owner: string): Task => ({
+    owner,
+    bytes: previous.length + next.length,
+    patienceMs: waitMs,
+    prepare: (id) => ({ request: { id, kind: "compare", previous, next }, transfer: [], stages: [LOOK_MS] }),
+  });
+
   const validation = ({ owner = "", key, schema, payload, all }: ValidationRequest): Task => ({
     owner,
     bytes: payload.length,
@@ -97,6 +106,8 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
   return {
     examine: async (schema, owner = "") =>
       expectKind(await runIn(slow, examination(schema, owner)), "examined").examination,
+    compare: async (previous, next, owner = "") =>
+      expectKind(await runIn(slow, comparison(previous, next, owner)), "compared").errors,
     validate: async (request) => {
       const line = slowOwners.has(request.owner ?? "") ? slow : quick;
       return expectKind(await runIn(line, validation(request)), "validated").errors;

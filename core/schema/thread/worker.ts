@@ -3,6 +3,7 @@ import path from "node:path";
 import { workerData, type MessagePort } from "node:worker_threads";
 import type { ValidateFunction } from "ajv";
 import { LRUCache } from "lru-cache";
+import { incompatibilities } from "../compatibility/compatibility.js";
 import { compileSchema } from "../validation/engine.js";
 import { examine } from "../examine.js";
 import type { SchemaObject } from "../keywords.js";
@@ -20,6 +21,10 @@ function handle(request: Request): Answer {
   if (request.kind === "examine") {
     const schema = JSON.parse(request.schema) as SchemaObject;
     return { kind: "examined", id, examination: examine(schema, () => answer({ kind: "stage", id })) };
+  }
+  if (request.kind === "compare") {
+    const [previous, next] = [JSON.parse(request.previous) as object, JSON.parse(request.next) as object];
+    return { kind: "compared", id, errors: incompatibilities(previous, next) };
   }
   const validate = validatorFor(request);
   if (validate === null) return { kind: "needs_schema", id };

@@ -26,6 +26,7 @@ export function memberOf(values: readonly unknown[]): (value: unknown) => boolea
 export function firstRepeat(items: readonly unknown[]): readonly [number, number] | null {
   const seen = new Map<unknown, number>();
   for (const [at, item] of items.entries()) {
+    // What begins with a bracket is never the key of a string.
     const key =
       typeof item === "object" && item !== null ? canonical(item) : typeof item === "string" ? `"${item}` : item;
     const before = seen.get(key);
@@ -35,8 +36,8 @@ export function firstRepeat(items: readonly unknown[]): readonly [number, number
   return null;
 }
 
-/** One text for all values that are equal; it begins with a bracket, so it is never the key of a string. */
-function canonical(value: unknown): string {
+/** One text for all values that are equal, and for no others; of objects and arrays it begins with a bracket. */
+export function canonical(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   const members = value as Readonly<Record<string, unknown>>;

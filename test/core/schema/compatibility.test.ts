@@ -200,6 +200,7 @@ const INCOMPATIBLE: Readonly<Record<string, readonly [object, object, string]>> 
   "nothing is taken any more": [a({}), a(false), "schema.properties.a"],
 };
 
+const listOf = (length: number, value: number): number[][] => Array.from({ length }, () => [value]);
 const copy = (schema: object): object => JSON.parse(JSON.stringify(schema)) as object;
 
 describe("The next version of a schema", () => {
@@ -221,6 +222,26 @@ describe("The next version of a schema", () => {
     });
     await assertWithin(1_000, () => timeOf(() => incompatibilities(ring(199), ring(197))));
     assert.deepEqual(incompatibilities(ring(4), ring(6)), []);
+  });
+
+  it("is compared in bounded time, however long the lists of values are", async () => {
+    const lists = (value: number): object => ({
+      properties: Object.fromEntries(Array.from({ length: 16 }, (_, at) => [`p${at}`, { enum: listOf(1_000, value) }])),
+    });
+    const [previous, next] = [copy(lists(1)), copy(lists(0))];
+    await assertWithin(400, () => timeOf(() => incompatibilities(previous, next)));
+    assert.equal(incompatibilities(previous, next).length, 16);
+    const ring = (length: number, values: unknown): object => ({
+      $defs: Object.fromEntries(
+        Array.from({ length }, (_, at) => [
+          `d${at}`,
+          { enum: values, properties: { a: { $ref: `#/$defs/d${(at + 1) % length}` } } },
+        ]),
+      ),
+      $ref: "#/$defs/d0",
+    });
+    const rings = [copy(ring(151, listOf(64, 1))), copy(ring(149, [...listOf(63, 0), [1]]))] as const;
+    await assertWithin(1_000, () => timeOf(() => incompatibilities(...rings)));
   });
 
   it("is compared without changing either", () => {

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { linearCost } from "../../../core/schema/limits/linear.js";
 import { extract } from "../../../core/schema/extract.js";
 import { compilePlan } from "../../../core/schema/plan.js";
+import { refusal } from "../../support/schemas.js";
+import { assertWithin, timeOf } from "../../support/house/yardstick.js";
 
 const list = <T>(length: number, item: (at: number) => T): T[] => Array.from({ length }, (_, at) => item(at));
 const inMember = (schemas: readonly object[]): object => ({ properties: { a: { allOf: schemas } } });
@@ -47,6 +49,47 @@ describe("A schema that would hold the event loop", () => {
     const text = { type: "string", minLength: 1, maxLength: 100 };
     const properties = Object.fromEntries(list(100, (at) => [`p${at}`, text]));
     assert.equal(staysInLoop({ minProperties: 1, maxProperties: 200, properties }), true);
+  });
+});
+
+describe("Where the annotations of a schema stand", () => {
+  it("is found in bounded time, however often what has none is referred to", async () => {
+    const members = (length: number, held: object) => Object.fromEntries(list(length, (at) => [`p${at}`, held]));
+    const plain = members(90, { $ref: "#/$defs/big" });
+    const schema = {
+      $defs: {
+        big: { allOf: list(500, () => ({})) },
+        held: { properties: { ...plain, id: { type: "string", "x-identity": { namespace: "email" } } } },
+      },
+      properties: members(100, { $ref: "#/$defs/held" }),
+    };
+    await assertWithin(150, () => timeOf(() => compilePlan(schema)));
+  });
+
+  it("is found in bounded time, however many annotations one value has", async () => {
+    const many = [...list(900, () => ({ "x-identity": { namespace: "n" } })), { type: "string" }];
+    const schema = {
+      $defs: { many: { allOf: many } },
+      properties: Object.fromEntries(list(25, (at) => [`p${at}`, { $ref: "#/$defs/many" }])),
+    };
+    await assertWithin(150, () => timeOf(() => compilePlan(schema)));
+  });
+
+  it("is refused where very many subschemas apply around them, by references that branch", async () => {
+    const chain = list(40, (at): [string, object] => [
+      `d${at}`,
+      { properties: { a: { $ref: at === 39 ? "#/$defs/leaf" : `#/$defs/d${at + 1}` } }, $ref: "#/$defs/big" },
+    ]);
+    const leaf = { type: "string", "x-identity": { namespace: "email" } };
+    const schema = {
+      $defs: { ...Object.fromEntries(chain), big: { allOf: list(500, () => ({})) }, leaf },
+      properties: Object.fromEntries(list(100, (at): [string, object] => [`p${at}`, { $ref: "#/$defs/d0" }])),
+    };
+    const items = await refusal("invalid_schema", () => compilePlan(schema));
+    assert.deepEqual(
+      items.map(({ path }) => path),
+      ["schema"],
+    );
   });
 });
 
