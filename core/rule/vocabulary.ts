@@ -27,6 +27,7 @@ export interface NamespaceWords {
   normalize(value: string): string;
 }
 
+/** Asked only of paths that the rule names. */
 export interface SchemaWords {
   /** Whether any version has a place for it. */
   declares(path: readonly string[]): boolean;
