@@ -2,11 +2,14 @@ import type { ErrorItem } from "../../errors.js";
 import { openDocument } from "../document.js";
 import { canonical } from "../validation/equality.js";
 import { isObject, type Schema, type SchemaObject } from "../keywords.js";
+import { compilePattern, type Pattern } from "../limits/pattern.js";
 
 export interface Pair {
   readonly previous: Schema;
   readonly next: Schema;
   readonly path: string;
+  /** An `unevaluated*: false` around it counts what it evaluates of the same value. */
+  readonly isClosed?: boolean;
 }
 
 /** The state of comparing two versions: what was found, and which pairs need no second look. */
@@ -19,6 +22,8 @@ export interface Comparison {
   take(): Pair | null;
   /** The values that the keyword allows, each as the one text of all that are equal to it; null means any value. */
   listed(schema: SchemaObject, keyword: "enum" | "const"): ReadonlySet<string> | null;
+  /** Whether a pattern of names is of this name. */
+  matches(pattern: string, name: string): boolean;
   /** Identical, including everything that they refer to. */
   isSame(previous: unknown, next: unknown): boolean;
 }
@@ -39,11 +44,12 @@ const judges = (schema: SchemaObject): boolean =>
 export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObject): Comparison {
   const documents = { previous: openDocument(previousRoot), next: openDocument(nextRoot) };
   const problems: ErrorItem[] = [];
-  const seen = new Map<object, Set<object>>();
+  const seen = { open: new Map<object, Set<object>>(), closed: new Map<object, Set<object>>() };
   const sameSoFar = new Map<object, Set<object>>();
   const waiting: Pair[] = [];
   /** Of each list of values: a schema is compared with many, and its list may be long. */
-  const texts = new Map<SchemaObject, ReadonlySet<string>>();
+  const texts = new Map<unknown, ReadonlySet<string>>();
+  const patterns = new Map<string, Pattern>();
   let taken = 0;
   let isFull = false;
 
@@ -65,7 +71,12 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
   const add = (given: Pair): void => {
     const pair = { ...given, previous: target(given.previous, "previous"), next: target(given.next, "next") };
     const { previous, next } = pair;
-    if (isObject(previous) && isObject(next) && !addPair(seen, previous, next)) return;
+    if (
+      isObject(previous) &&
+      isObject(next) &&
+      !addPair(pair.isClosed === true ? seen.closed : seen.open, previous, next)
+    )
+      return;
     if (waiting.length < PAIRS_MAX) waiting.push(pair);
     if (waiting.length === PAIRS_MAX && !isFull) {
       isFull = true;
@@ -78,6 +89,8 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     if (pair === undefined) return null;
     taken += 1;
     if (isObject(pair.next)) refuseChangedReferences(pair.previous, pair.next, pair.path);
+    // It accepts everything, and evaluates nothing.
+    else if (pair.next && pair.isClosed === true) refuseChangedReferences(pair.previous, {}, pair.path);
     return pair;
   };
 
@@ -95,9 +108,15 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     const values = schema[keyword];
     if (keyword === "const") return keyword in schema ? new Set([canonical(values)]) : null;
     if (!Array.isArray(values)) return null;
-    const known = texts.get(schema) ?? new Set(values.map(canonical));
-    texts.set(schema, known);
+    const known = texts.get(values) ?? new Set(values.map(canonical));
+    texts.set(values, known);
     return known;
+  };
+
+  const matches = (source: string, name: string): boolean => {
+    const pattern = patterns.get(source) ?? compilePattern(source);
+    patterns.set(source, pattern);
+    return pattern.test(name);
   };
 
   const isSame = (previous: unknown, next: unknown, isReference = false): boolean => {
@@ -117,7 +136,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     );
   };
 
-  return { problems, refuse, add, take, listed, isSame: (previous, next) => isSame(previous, next) };
+  return { problems, refuse, add, take, listed, matches, isSame: (previous, next) => isSame(previous, next) };
 }
 
 /** False when the pair was already there. */

@@ -33,20 +33,27 @@ function compareIdentity(
   if (previous.elements !== null) compareIdentity(comparison, previous.elements, next?.elements, `${path}.items`);
 }
 
-function compare(comparison: Comparison, { previous, next, path }: Pair): void {
-  if (next === true || previous === false) return;
+function compare(comparison: Comparison, { previous, next, path, isClosed = false }: Pair): void {
+  if ((next === true && !isClosed) || previous === false) return;
   if (next === false) {
     comparison.refuse(path, "no longer allows any value");
     return;
   }
-  const before = previous === true ? ANYTHING : previous;
-  boundProblems(comparison, before, next, path);
-  compareObjects(comparison, before, next, path);
-  compareArrays(comparison, before, next, path);
-  compareCombinators(comparison, before, next, path);
+  const [before, after] = [objectOf(previous, isClosed), objectOf(next, isClosed)];
+  boundProblems(comparison, before, after, path);
+  compareObjects(comparison, before, after, path);
+  compareArrays(comparison, before, after, path);
+  compareUnevaluated(comparison, before, after, path);
+  compareCombinators(comparison, before, after, path);
 }
 
 const ANYTHING: SchemaObject = {};
+
+/** One that is closed must not evaluate less than before; its own `unevaluated*: false` would say the same. */
+function objectOf(schema: Exclude<Schema, false>, isClosed: boolean): SchemaObject {
+  const held = schema === true ? ANYTHING : schema;
+  return isClosed ? { unevaluatedProperties: false, unevaluatedItems: false, ...held } : held;
+}
 
 const schemaOr = (value: unknown, fallback: Schema): Schema => (isSchema(value) ? value : fallback);
 const mapOf = (value: unknown): SchemaObject => (isObject(value) ? value : {});
@@ -99,16 +106,15 @@ function compareProperties(comparison: Comparison, previous: SchemaObject, next:
 
 /** A property that is no longer listed is validated by the schema for the other properties. */
 function compareRemoved(comparison: Comparison, was: Schema, next: SchemaObject, path: string, name: string): void {
-  for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
-    const rest = schemaOr(next[keyword], true);
-    if (rest === false && was !== false) comparison.refuse(`${path}.properties.${name}`, "is no longer allowed");
-    else comparison.add({ previous: was, next: rest, path: `${path}.${keyword}` });
-  }
+  const keyword = next["additionalProperties"] === undefined ? "unevaluatedProperties" : "additionalProperties";
+  const rest = schemaOr(next[keyword], true);
+  if (rest === false && was !== false) comparison.refuse(`${path}.properties.${name}`, "is no longer allowed");
+  else comparison.add({ previous: was, next: rest, path: `${path}.${keyword}` });
 }
 
 /**
- * A new optional property is compatible, unless the other properties had a schema of their own; then it must accept what that schema
- * accepted.
+ * A new optional property is compatible, unless such names had a schema of their own; then it must accept what that schema accepted. A
+ * new pattern must accept what was accepted under each name that it may be of.
  */
 function compareAdded(
   comparison: Comparison,
@@ -118,10 +124,36 @@ function compareAdded(
   path: string,
   name: string,
 ): void {
-  const rest = schemaOr(previous["additionalProperties"], true);
-  const at = `${path}.${keyword}.${name}`;
-  if (keyword === "patternProperties" && rest !== false) comparison.add({ previous: rest, next: now, path: at });
-  else if (isObject(rest)) comparison.add({ previous: rest, next: now, path: at });
+  const { additionalProperties, unevaluatedProperties } = previous;
+  const [listed, patterns] = [mapOf(previous["properties"]), mapOf(previous["patternProperties"])];
+  const judge = (was: unknown): void => {
+    if (isSchema(was)) comparison.add({ previous: was, next: now, path: `${path}.${keyword}.${name}` });
+  };
+  if (keyword === "patternProperties") {
+    judge(additionalProperties ?? true);
+    for (const one of Object.keys(listed)) if (comparison.matches(name, one)) judge(listed[one]);
+    // Whether two patterns are of one name is not looked into.
+    for (const one of Object.keys(patterns)) judge(patterns[one]);
+    return;
+  }
+  const others = [additionalProperties ?? unevaluatedProperties];
+  for (const one of Object.keys(patterns)) if (comparison.matches(one, name)) others.push(patterns[one]);
+  for (const was of others) if (isObject(was)) judge(was);
+}
+
+/** What had a schema of its own, and has none any more, is judged as unevaluated. */
+function compareUnevaluated(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+  const compareWith = (rest: unknown, was: unknown, at: string): void => {
+    if (isSchema(rest) && isSchema(was)) comparison.add({ previous: was, next: rest, path: `${path}.${at}` });
+  };
+  const { unevaluatedProperties, unevaluatedItems } = next;
+  if (next["additionalProperties"] === undefined)
+    compareWith(unevaluatedProperties, previous["additionalProperties"], "additionalProperties");
+  if (next["items"] !== undefined) return;
+  compareWith(unevaluatedItems, previous["items"], "items");
+  const left = tupleOf(next).first.length;
+  for (const [at, was] of tupleOf(previous).first.entries())
+    if (at >= left) compareWith(unevaluatedItems, was, `items.${at}`);
 }
 
 function compareDependencies(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
@@ -175,25 +207,35 @@ function compareContains(comparison: Comparison, previous: SchemaObject, next: S
 /** `if` is compared together with `then` and `else`. */
 const COMBINATORS: readonly (readonly string[])[] = [["anyOf"], ["oneOf"], ["not"], ["if", "then", "else"]];
 
+/** Where something is unevaluated, these must stay the same too. */
+const DEPENDENT: typeof COMBINATORS = [["dependentSchemas"], ["dependencies"]];
+
 function compareCombinators(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
   compareAllOf(comparison, previous, next, path);
   // Without the combinator, what it evaluated counts as unevaluated.
   const isOpen = next["unevaluatedProperties"] === undefined && next["unevaluatedItems"] === undefined;
-  for (const group of COMBINATORS) {
+  for (const group of isOpen ? COMBINATORS : [...COMBINATORS, ...DEPENDENT]) {
     if (isOpen && group.every((keyword) => next[keyword] === undefined)) continue;
     for (const keyword of group)
       if (!comparison.isSame(previous[keyword], next[keyword])) comparison.refuse(`${path}.${keyword}`, "changes");
   }
 }
 
+const UNEVALUATED = ["unevaluatedProperties", "unevaluatedItems"];
+
 function compareAllOf(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
   const before = Array.isArray(previous["allOf"]) ? previous["allOf"].filter(isSchema) : [];
   const after = Array.isArray(next["allOf"]) ? next["allOf"].filter(isSchema) : [];
+  const isClosed = UNEVALUATED.some((keyword) => next[keyword] === false);
+  if (UNEVALUATED.some((keyword) => isObject(previous[keyword]) || isObject(next[keyword]))) {
+    // What its parts evaluate has another schema than the rest, so neither more nor less may become of it.
+    if (!comparison.isSame(previous["allOf"], next["allOf"])) comparison.refuse(`${path}.allOf`, "changes");
+    return;
+  }
   if (before.length !== after.length) {
-    if (after.length > 0 || next["unevaluatedProperties"] !== undefined)
-      comparison.refuse(`${path}.allOf`, "has a different number of schemas");
+    if (after.length > 0 || isClosed) comparison.refuse(`${path}.allOf`, "has a different number of schemas");
     return;
   }
   for (const [at, schema] of after.entries())
-    comparison.add({ previous: before[at]!, next: schema, path: `${path}.allOf.${at}` });
+    comparison.add({ previous: before[at]!, next: schema, path: `${path}.allOf.${at}`, isClosed });
 }

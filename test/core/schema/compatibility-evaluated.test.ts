@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { incompatibilities } from "../../../core/schema/compatibility/compatibility.js";
+
+const a = (schema: unknown): object => ({ properties: { a: schema } });
+const ref = (name: string): object => ({ $ref: `#/$defs/${name}` });
+const text = { type: "string" };
+const number = { type: "number" };
+const SHUT = { unevaluatedProperties: false };
+
+const COMPATIBLE: Readonly<Record<string, readonly [previous: object, next: object]>> = {
+  "a property is new in a part of allOf around which nothing else is allowed": [
+    { allOf: [ref("base")], $defs: { base: a(text) }, unevaluatedProperties: false },
+    { allOf: [ref("base")], $defs: { base: { properties: { a: {}, b: text } } }, unevaluatedProperties: false },
+  ],
+  "a part of allOf is read in a place where nothing is closed, too": [
+    { allOf: [ref("t")], ...a(ref("t")), $defs: { t: { properties: { b: text } } } },
+    { allOf: [ref("t")], ...a(ref("t")), $defs: { t: {} } },
+  ],
+  "a part of allOf opens what it closed": [
+    { allOf: [{ ...a(text), additionalProperties: false }], unevaluatedProperties: false },
+    { allOf: [{ ...a(text), additionalProperties: text }], unevaluatedProperties: false },
+  ],
+  "a pattern of names is new that takes what was taken under them": [
+    { properties: { x_a: text, b: number }, additionalProperties: false },
+    { properties: { x_a: text, b: number }, patternProperties: { "^x_": text }, additionalProperties: false },
+  ],
+  "a new property takes what the pattern of its name took": [
+    { patternProperties: { "^x_": text, "^y_": number } },
+    { properties: { x_a: { type: ["string", "null"] } }, patternProperties: { "^x_": text, "^y_": number } },
+  ],
+};
+
+const INCOMPATIBLE: Readonly<Record<string, readonly [previous: object, next: object, path: string]>> = {
+  "a property goes from a part of allOf around which nothing else is allowed": [
+    { allOf: [ref("base")], $defs: { base: { properties: { a: text, b: text } } }, unevaluatedProperties: false },
+    { allOf: [ref("base")], $defs: { base: a(text) }, unevaluatedProperties: false },
+    "schema.allOf.0.properties.b",
+  ],
+  "a property goes from a part of a part that also stands where nothing is closed": [
+    { ...a(ref("t")), allOf: [{ allOf: [ref("t")] }], $defs: { t: { properties: { b: text } } }, ...SHUT },
+    { ...a(ref("t")), allOf: [{ allOf: [ref("t")] }], $defs: { t: {} }, ...SHUT },
+    "schema.allOf.0.allOf.0.properties.b",
+  ],
+  "a part of allOf becomes one that evaluates nothing": [
+    { allOf: [a(text)], ...SHUT },
+    { allOf: [true], ...SHUT },
+    "schema.allOf.0.properties.a",
+  ],
+  "a part of allOf whose reference stands beside other keywords becomes one that evaluates nothing": [
+    { allOf: [{ ...ref("t"), minProperties: 0 }], $defs: { t: a(text) }, ...SHUT },
+    { allOf: [true], $defs: { t: a(text) }, ...SHUT },
+    "schema.allOf.0.$ref",
+  ],
+  "a combinator goes from a part of allOf around which nothing else is allowed": [
+    { allOf: [{ anyOf: [a(text)] }], ...SHUT },
+    { allOf: [{}], ...SHUT },
+    "schema.allOf.0.anyOf",
+  ],
+  "the schema of the other properties goes, and they count as unevaluated": [
+    { additionalProperties: text, ...SHUT },
+    SHUT,
+    "schema.additionalProperties",
+  ],
+  "a dependent schema goes whose properties count as evaluated": [
+    { dependentSchemas: { a: { properties: { b: text } } }, ...SHUT },
+    SHUT,
+    "schema.dependentSchemas",
+  ],
+  "a part of allOf changes beside a schema for what is unevaluated": [
+    { allOf: [a(number)], unevaluatedProperties: text },
+    { allOf: [{}], unevaluatedProperties: text },
+    "schema.allOf",
+  ],
+  "a new property refuses what judged the unevaluated ones": [
+    { unevaluatedProperties: text },
+    { ...a(number), unevaluatedProperties: text },
+    "schema.properties.a.type",
+  ],
+  "the items of a list count as unevaluated": [
+    a({ items: text, unevaluatedItems: false }),
+    a({ unevaluatedItems: false }),
+    "schema.properties.a.items",
+  ],
+  "a tuple gets shorter where no other items are allowed": [
+    a({ prefixItems: [text, text], unevaluatedItems: false }),
+    a({ prefixItems: [text], unevaluatedItems: false }),
+    "schema.properties.a.items.1",
+  ],
+  "a pattern is new that refuses a property whose name it matches": [
+    { properties: { x_a: text }, additionalProperties: false },
+    { properties: { x_a: text }, patternProperties: { "^x_": number }, additionalProperties: false },
+    "schema.patternProperties.^x_.type",
+  ],
+  "a pattern is new that refuses what another pattern took": [
+    { patternProperties: { "^x": text }, additionalProperties: false },
+    { patternProperties: { "^x": text, "^x_": number }, additionalProperties: false },
+    "schema.patternProperties.^x_.type",
+  ],
+  "a new property refuses what the pattern of its name took": [
+    { patternProperties: { "^x_": text } },
+    { properties: { x_a: number }, patternProperties: { "^x_": text } },
+    "schema.properties.x_a.type",
+  ],
+};
+
+const copy = (schema: object): object => JSON.parse(JSON.stringify(schema)) as object;
+
+/** Which properties and items a schema judges, by name, by pattern and as the rest, and in which of its parts. */
+describe("What the next version of a schema judges of a value", () => {
+  for (const [title, [previous, next]] of Object.entries(COMPATIBLE))
+    it(`is compatible when ${title}`, () => assert.deepEqual(incompatibilities(copy(previous), copy(next)), []));
+
+  for (const [title, [previous, next, path]] of Object.entries(INCOMPATIBLE))
+    it(`is incompatible when ${title}`, () => {
+      const paths = incompatibilities(copy(previous), copy(next)).map((item) => item.path);
+      assert.ok(paths.includes(path), `${path} is not among ${paths.join(", ")}`);
+    });
+});
