@@ -9,18 +9,38 @@ export function boundedPlaces(places: Iterable<string>): readonly string[] {
   return known.has("") || characters > CHARACTERS_MAX ? [""] : [...known];
 }
 
+/** The parts that follow, by name; null: a place ends here. */
+type Parts = Map<string, Parts> | null;
+
 /** Finds the outermost of these places that a path is at or below; null: there is none. Takes as long for many places as for one. */
 export function outermostOf(places: readonly string[]): (path: string) => string | null {
-  const known = new Set(places);
-  // To hash each part of a long path would take the square of its length.
-  const lengths = new Set(places.map(({ length }) => length));
+  if (places.includes("")) return () => "";
+  const first: Parts = new Map();
+  for (const place of places) addPlace(first, place);
   return (path) => {
-    if (known.has("")) return "";
-    for (let end = path.indexOf("."); ; end = path.indexOf(".", end + 1)) {
-      const length = end < 0 ? path.length : end;
-      const part = lengths.has(length) ? path.slice(0, length) : null;
-      if (part !== null && known.has(part)) return part;
-      if (end < 0) return null;
+    let parts: Map<string, Parts> = first;
+    for (let start = 0; ;) {
+      const dot = path.indexOf(".", start);
+      const end = dot < 0 ? path.length : dot;
+      const next = parts.get(path.slice(start, end));
+      if (next === null) return path.slice(0, end);
+      if (next === undefined || dot < 0) return null;
+      [parts, start] = [next, end + 1];
     }
   };
+}
+
+/** What is below another place is not added. */
+function addPlace(first: Map<string, Parts>, place: string): void {
+  const names = place.split(".");
+  const last = names.pop()!;
+  let parts = first;
+  for (const name of names) {
+    const next = parts.get(name);
+    if (next === null) return;
+    const below = next ?? new Map<string, Parts>();
+    if (next === undefined) parts.set(name, below);
+    parts = below;
+  }
+  parts.set(last, null);
 }

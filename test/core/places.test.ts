@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { boundedPlaces, outermostOf } from "../../core/event/places.js";
+import { assertWithin, timeOf } from "../support/house/yardstick.js";
 
 describe("The places that an event carries with it", () => {
   it("are each there once, and the whole payload stands for all", () => {
@@ -28,6 +29,16 @@ describe("The places that an event carries with it", () => {
     ] as const)
       assert.equal(outermost(path), expected, path);
     assert.equal(outermostOf(["a", ""])("b"), "");
+    const [below, above] = [outermostOf(["a.b.c", "a.b"]), outermostOf(["a.b", "a.b.c"])];
+    assert.deepEqual([below("a.b.c"), above("a.b.c"), below("a.c")], ["a.b", "a.b", null]);
     assert.equal(outermostOf([])("a"), null);
+  });
+
+  it("are found for thousands of long paths, also where places beside them are as long as each part of those", async () => {
+    const chainOf = (letter: string, levels: number): string =>
+      Array.from({ length: levels }, () => letter.repeat(128)).join(".");
+    const outermost = outermostOf(Array.from({ length: 60 }, (_, n) => chainOf("b", n + 1)));
+    const paths = Array.from({ length: 10_000 }, (_, n) => `${chainOf("a", 60)}.${n}`);
+    await assertWithin(200, () => timeOf(() => assert.ok(paths.every((path) => outermost(path) === null))));
   });
 });
