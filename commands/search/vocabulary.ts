@@ -102,7 +102,7 @@ function questionsIn(given: unknown): ReadonlyMap<string, Questions> {
   const found = new Map<string, Questions>();
   let count = 0;
   const note = (paths: Set<string>, path: unknown): void => {
-    if (typeof path !== "string" || path.startsWith("$") || count === QUESTIONS_MAX) return;
+    if (typeof path !== "string" || count === QUESTIONS_MAX) return;
     if (path.split(".", NAMES_MAX + 1).length > NAMES_MAX) return;
     count += 1;
     paths.add(path);
@@ -115,7 +115,8 @@ function questionsIn(given: unknown): ReadonlyMap<string, Questions> {
       const questions = found.get(id) ?? { declares: new Set(), mayBeNumber: new Set() };
       found.set(id, questions);
       const names = typeof where === "object" && where !== null ? Object.keys(where) : [];
-      for (const name of names) note(questions.declares, name);
+      // The others are operators.
+      for (const name of names) if (!name.startsWith("$")) note(questions.declares, name);
       note(questions.declares, sum);
       note(questions.mayBeNumber, sum);
     }

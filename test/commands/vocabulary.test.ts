@@ -56,6 +56,8 @@ describe("What a rule may say of a schema with many versions", () => {
     assert.equal(words.mayBeNumber(["total"]), true);
     const { words: others } = await wordsOf({ sum: "old" });
     assert.deepEqual([others.declares(["old"]), others.mayBeNumber(["old"])], [true, false]);
+    const { words: operator } = await wordsOf({ sum: "$total" });
+    assert.deepEqual([operator.declares(["$total"]), operator.mayBeNumber(["$total"])], [false, false]);
   });
 
   it("is nothing about a path with more names than an event is deep", async () => {
