@@ -3,7 +3,7 @@ import { AppError } from "../../core/errors.js";
 /** The same error, with the place of the line before each path. */
 export function placed(error: unknown, place: string): unknown {
   if (!(error instanceof AppError) || error.errors === undefined) return error;
-  const { code, headers, members, schemaId, cause } = error;
+  const { code, headers, members, schemaId, names, cause } = error;
   const errors = error.errors.map(({ path, message }) => ({
     path: path === "" ? place : `${place}.${path}`,
     message,
@@ -16,5 +16,6 @@ export function placed(error: unknown, place: string): unknown {
     ...(headers !== undefined && { headers }),
     ...(members !== undefined && { members }),
     ...(schemaId !== undefined && { schemaId }),
+    ...(names !== undefined && { names: () => new Set([...names(), ...place.split(".")]) }),
   });
 }

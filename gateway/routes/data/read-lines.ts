@@ -62,7 +62,8 @@ export function readLine(bytes: Buffer, place: string): ImportRecord | null {
     return read.kind === "catalog" ? { ...read, place } : read;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw placed(mismatch(error.errors ?? [{ path: "", message: error.message }]), place);
+    const { errors = [{ path: "", message: error.message }], names } = error;
+    throw placed(mismatch(errors, "validation_failed", names && { names }), place);
   }
 }
 

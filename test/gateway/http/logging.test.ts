@@ -74,6 +74,8 @@ describe("The log", () => {
       const unstorable = JSON.stringify({ ...event, payload: { by_user: { [user]: { count: "\ud800" } } } });
       await ask("POST", "/v1/collect", unstorable);
       await ask("POST", "/v1/identify", JSON.stringify({ [user]: "\ud800" }));
+      const line = `{"type":"event","payload":{"by_user":{"${user}":{"count":1e999}}}}`;
+      await ask("POST", "/v1/imports/lines", line, { "Content-Type": "application/x-ndjson" });
     }
     await ask("POST", "/v1/keys", { role: "viewer", invented: 1 });
     await ask("GET", "/v1/namespaces?invented=1");
@@ -139,6 +141,7 @@ describe("The log", () => {
     assert.equal(recordsOf("validation_failed", "by_mail.*").length, 1);
     assert.equal(recordsOf("validation_failed", "by_user.*.count").length, 2 * USERS.length);
     assert.equal(recordsOf("validation_failed", "*.*.*").length, USERS.length);
+    assert.equal(recordsOf("validation_failed", "lines.0.*.*.*.*").length, USERS.length);
     assert.ok(!program.stderr().includes("invented"), program.stderr());
     const paths = lines().flatMap((line) => (JSON.parse(line) as { readonly paths?: readonly string[] }).paths ?? []);
     assert.deepEqual(
