@@ -6,7 +6,7 @@ import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Profile } from "../read-profile.js";
 import type { TakeBytes } from "../services.js";
 import { readIfLive } from "../search/list.js";
-import { openWalkRoom, type Room } from "../search/room.js";
+import { openRoom, type Room } from "../search/room.js";
 import { openRule } from "../search/search.js";
 import { walk } from "../search/walk.js";
 
@@ -57,7 +57,7 @@ export async function previewAudience(
   await requireRule(services, workspace, given);
   const open = () => openRule(services, workspace, given, now);
   const rule = await open();
-  const room = await openWalkRoom(services, takeBytes, sample, rule.eventBytes);
+  const room = await openRoom(services, takeBytes, Math.max(1, sample), rule.eventBytes);
   const all = await drawIds(services, workspace, createDraw<ProfileId>(drawnMax, random));
   const end = { at: clock() + WORK_MS };
   const isLate = (): boolean => clock() >= end.at;

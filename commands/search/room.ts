@@ -4,11 +4,6 @@ import type { Services, TakeBytes } from "../services.js";
 /** A page of large profiles ends early: one answer of many megabytes would delay all others. */
 const PAGE_BYTES = 2 * 1_048_576;
 const PROFILE_BYTES = 16_384;
-/**
- * Whatever it shows, a walk holds some facets, and takes a part of each turn of the event loop. A workspace has ten under way at once, by
- * what its answers may take while they are made.
- */
-const WALK_BYTES = 16 * PROFILE_BYTES;
 
 /** What the profiles of one page may take. */
 export interface Room {
@@ -18,9 +13,6 @@ export interface Room {
   /** The profile that was read with it stands in the answer. */
   readonly keep: (allowance: Allowance) => void;
 }
-
-export const openWalkRoom: typeof openRoom = (services, takeBytes, profilesMax, more) =>
-  openRoom(services, takeBytes, Math.max(profilesMax, WALK_BYTES / PROFILE_BYTES), more);
 
 export async function openRoom(
   { limits }: Pick<Services, "limits">,

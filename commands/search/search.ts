@@ -7,7 +7,7 @@ import type { Profile } from "../read-profile.js";
 import type { Services, TakeBytes } from "../services.js";
 import { EVENT_BYTES_PER_READ, readEvents, type EventServices } from "./events.js";
 import { readIfLive, type ListServices, type ProfileList } from "./list.js";
-import { openWalkRoom } from "./room.js";
+import { openRoom } from "./room.js";
 import { readRule, type RuleServices } from "./rule.js";
 import { subjectOf } from "./subject.js";
 import { createBudget, walk, type Budget, type Seen } from "./walk.js";
@@ -68,7 +68,7 @@ export async function searchProfiles(
   budget: Budget = createBudget(),
 ): Promise<Found> {
   const rule = await openRule(services, workspace, given, now);
-  const room = await openWalkRoom(services, takeBytes, limit, rule.eventBytes);
+  const room = await openRoom(services, takeBytes, limit, rule.eventBytes);
   const profiles: Profile[] = [];
   let last = after;
   for await (const { profileId, seen } of walk(services, workspace, after, rule.ids)) {
@@ -97,7 +97,7 @@ export async function countProfiles(
   budget: Budget = createBudget(),
 ): Promise<Counted> {
   const rule = await openRule(services, workspace, given, now);
-  const room = await openWalkRoom(services, takeBytes, 0, rule.eventBytes);
+  const room = await openRoom(services, takeBytes, 1, rule.eventBytes);
   const unkept = { forOne: room.forOne, keep: () => undefined };
   let count = 0;
   let last = after;

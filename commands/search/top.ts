@@ -5,7 +5,7 @@ import { compareScalars } from "../../core/profile/scalar.js";
 import type { Profile } from "../read-profile.js";
 import type { Services, TakeBytes } from "../services.js";
 import { readIfLive, type ListServices } from "./list.js";
-import { openWalkRoom } from "./room.js";
+import { openRoom } from "./room.js";
 import { createBudget, walk, type Budget } from "./walk.js";
 
 const everybody = (): boolean => true;
@@ -40,7 +40,7 @@ export async function topProfiles(
 ): Promise<Top> {
   if (!(await services.catalog.traits(workspace)).has(trait))
     throw mismatch([{ path: "trait", message: "is not a trait of this workspace" }]);
-  const room = await openWalkRoom(services, takeBytes, limit);
+  const room = await openRoom(services, takeBytes, limit);
   const valueIn = async (profileId: ProfileId): Promise<Scalar> => {
     const unkept = { forOne: room.forOne, keep: () => undefined };
     const profile = await readIfLive(services, workspace, profileId, unkept, everybody);

@@ -3,12 +3,18 @@ import { listProfiles } from "../../commands/search/list.js";
 import { countProfiles, searchProfiles } from "../../commands/search/search.js";
 import { topProfiles } from "../../commands/search/top.js";
 import type { Services } from "../../commands/services.js";
+import { AppError } from "../../core/errors.js";
 import type { ProfileId } from "../../core/ids.js";
+import { createAtOnce } from "../access/at-once.js";
 import { reply, route, type Route } from "../route.js";
 import { EMAIL } from "../shapes/examples.js";
 import { record } from "../shapes/fields.js";
 import { NEXT_CURSOR, PAGE, PAGE_IN_BODY } from "../shapes/page.js";
 import { PROFILE, showProfiles } from "./profiles.js";
+
+/** A walk takes a part of each turn of the event loop. */
+const WALKS_AT_ONCE = 10;
+const WAIT_MS = 5_000;
 
 const LIST = { profiles: Type.Array(record(PROFILE)), next_cursor: NEXT_CURSOR };
 const LOOKED_AT = Type.Integer({ minimum: 0 });
@@ -16,6 +22,7 @@ const WALKED = { next_cursor: NEXT_CURSOR, looked_at: LOOKED_AT, partial: Type.O
 
 export function profileListRoutes(services: Services): readonly Route[] {
   const access = { kind: "role", role: "viewer" } as const;
+  const inTurn = createAtOnce({ max: WALKS_AT_ONCE, waitMs: WAIT_MS, refusal: walksRefused });
   return [
     route({
       method: "get",
@@ -53,7 +60,9 @@ export function profileListRoutes(services: Services): readonly Route[] {
       responses: { 200: record({ profiles: LIST.profiles, ...WALKED }) },
       handle: async ({ workspace, now, body: { rule }, page: { limit, after, cursorOf }, takeBytes }) => {
         const asked = { rule, limit, after: (after?.[0] ?? null) as ProfileId | null, now };
-        const { profiles, next, lookedAt, isPartial } = await searchProfiles(services, workspace, asked, takeBytes);
+        const { profiles, next, lookedAt, isPartial } = await inTurn(workspace, () =>
+          searchProfiles(services, workspace, asked, takeBytes),
+        );
         return reply(200, {
           profiles: await showProfiles(services, { workspace, now }, profiles),
           next_cursor: next === null ? null : cursorOf([next]),
@@ -77,7 +86,9 @@ export function profileListRoutes(services: Services): readonly Route[] {
       responses: { 200: record({ count: LOOKED_AT, ...WALKED }) },
       handle: async ({ workspace, now, body: { rule = {} }, page: { after, cursorOf }, takeBytes }) => {
         const asked = { rule, after: (after?.[0] ?? null) as ProfileId | null, now };
-        const { count, next, lookedAt, isPartial } = await countProfiles(services, workspace, asked, takeBytes);
+        const { count, next, lookedAt, isPartial } = await inTurn(workspace, () =>
+          countProfiles(services, workspace, asked, takeBytes),
+        );
         return reply(200, {
           count,
           next_cursor: next === null ? null : cursorOf([next]),
@@ -104,7 +115,9 @@ export function profileListRoutes(services: Services): readonly Route[] {
       handle: async ({ workspace, now, body: { trait }, page: { limit, after, cursorOf }, takeBytes }) => {
         const [last = null, ...best] = (after ?? []) as readonly ProfileId[];
         const asked = { trait, limit, after: last, best };
-        const { profiles, next, lookedAt } = await topProfiles(services, workspace, asked, takeBytes);
+        const { profiles, next, lookedAt } = await inTurn(workspace, () =>
+          topProfiles(services, workspace, asked, takeBytes),
+        );
         return reply(200, {
           profiles: await showProfiles(services, { workspace, now }, profiles),
           next_cursor: next === null ? null : cursorOf([next.last, ...next.best]),
@@ -115,3 +128,12 @@ export function profileListRoutes(services: Services): readonly Route[] {
     }),
   ];
 }
+
+const walksRefused = (): AppError =>
+  new AppError(
+    "rate_limited",
+    `${WALKS_AT_ONCE} searches, counts and rankings of this workspace are under way. Try again.`,
+    {
+      headers: { "Retry-After": "2" },
+    },
+  );

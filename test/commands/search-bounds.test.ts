@@ -7,7 +7,9 @@ import type { Services } from "../../commands/services.js";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { StoredFacet } from "../../core/ports/profile-store.js";
 import { emptyFacet } from "../../core/profile/fold.js";
-import { createBytesInFlight } from "../../gateway/http/bytes-in-flight.js";
+import type { Context } from "../../gateway/route.js";
+import { memberRoutes } from "../../gateway/routes/audiences/members.js";
+import { profileListRoutes } from "../../gateway/routes/profile-lists.js";
 
 const workspace = newId<WorkspaceId>();
 const LOOKED_AT_MAX = 5_000;
@@ -173,28 +175,31 @@ describe("The bounds of a search", () => {
       assert.ok(Math.max(...perTurn) <= 5, `${perTurn.filter((reads) => reads > 0).join(", ")} in a turn`);
     });
 
-  it("let a workspace have ten walks under way at once, and those beyond wait", async () => {
-    let begun = 0;
-    let go = (): void => {};
-    const held = new Promise<void>((resolve) => {
-      go = resolve;
+  for (const [path, routesOf, max] of [
+    ["/v1/profiles/search", profileListRoutes, 10],
+    ["/v1/profiles/count", profileListRoutes, 10],
+    ["/v1/audiences/preview", memberRoutes, 4],
+  ] as const)
+    it(`let a workspace have ${max} of ${path} under way at once, and those beyond wait`, async () => {
+      let begun = 0;
+      let go = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      const onWalk = async (): Promise<void> => {
+        begun += 1;
+        await held;
+      };
+      const { handle } = routesOf(world(1, { onWalk }).services).find((one) => one.path === path)!;
+      const page = { limit: 10, after: null, cursorOf: () => "" };
+      const context = { workspace, now: 0, body: { rule: HIGH }, page, takeBytes } as unknown as Context;
+      const answers = Array.from({ length: 40 }, () => handle(context));
+      for (let turns = 0; turns < 100; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(begun, max);
+      go();
+      assert.deepEqual(
+        (await Promise.all(answers)).map((answer) => "status" in answer && answer.status),
+        Array(40).fill(200),
+      );
     });
-    const onWalk = async (): Promise<void> => {
-      begun += 1;
-      await held;
-    };
-    const { services } = world(1, { onWalk });
-    const bytes = createBytesInFlight();
-    const asked = { rule: HIGH, after: null, now: 0 };
-    const counts = Array.from({ length: 40 }, async () => {
-      const share = bytes.open(workspace);
-      const { count } = await countProfiles(services, workspace, asked, share.take);
-      share.release();
-      return count;
-    });
-    for (let turns = 0; turns < 100; turns += 1) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(begun, 10);
-    go();
-    assert.deepEqual(await Promise.all(counts), Array(40).fill(1));
-  });
 });

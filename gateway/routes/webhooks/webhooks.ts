@@ -13,6 +13,7 @@ import { AppError } from "../../../core/errors.js";
 import { showTime } from "../../../core/event/time.js";
 import type { AudienceId, WebhookId, WorkspaceId } from "../../../core/ids.js";
 import { STATES, stateOf, WEBHOOKS_MAX, type Webhook } from "../../../core/webhook/webhook.js";
+import { createAtOnce } from "../../access/at-once.js";
 import { POSITION_REFUSALS, SEQ } from "../audiences/feed.js";
 import { reply, route, type Route } from "../../route.js";
 import { answered } from "../../shapes/examples.js";
@@ -47,7 +48,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
   const params = { id: idOf("webhook") };
   const example = { params: { id: answered("createWebhook", "/webhook_id") } };
   const headOf = async (workspace: WorkspaceId): Promise<number> => (await services.seats.sizes(workspace)).head;
-  const inTurn = createTurns(TESTS_AT_ONCE);
+  const inTurn = createAtOnce({ max: TESTS_AT_ONCE, waitMs: 0, refusal: testsRefused });
   const shown = async (webhook: Webhook) => show({ webhook, head: await headOf(webhook.workspace) });
   const withSecret = async ({ webhook, secret }: WithSecret) => ({ ...(await shown(webhook)), secret });
   return [
@@ -172,25 +173,10 @@ export function webhookRoutes(services: Services): readonly Route[] {
   ];
 }
 
-/** So many at once of each workspace; further ones are refused. */
-function createTurns(max: number) {
-  const running = new Map<WorkspaceId, number>();
-  return async <T>(workspace: WorkspaceId, work: () => Promise<T>): Promise<T> => {
-    const before = running.get(workspace) ?? 0;
-    if (before >= max)
-      throw new AppError("rate_limited", "Other webhook tests of this workspace are running. Try again.", {
-        headers: { "Retry-After": "15" },
-      });
-    running.set(workspace, before + 1);
-    try {
-      return await work();
-    } finally {
-      const left = running.get(workspace)! - 1;
-      if (left === 0) running.delete(workspace);
-      else running.set(workspace, left);
-    }
-  };
-}
+const testsRefused = (): AppError =>
+  new AppError("rate_limited", "Other webhook tests of this workspace are running. Try again.", {
+    headers: { "Retry-After": "15" },
+  });
 
 const timeOf = (ms: number | null | undefined): string | null =>
   ms === null || ms === undefined ? null : showTime(ms);
