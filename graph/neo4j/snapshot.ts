@@ -119,7 +119,7 @@ type RulesRow = readonly [
   annexed: boolean | null,
   locations: readonly Location[],
 ];
-type LinkRow = readonly [position: number, removedAt: number | null, by: ChangeId | null];
+type LinkRow = readonly [position: number, removedAt: number | null, by: ChangeId | null, isErased: boolean];
 type SeenWithRow = readonly [position: number, keys: readonly IdentifierKey[]];
 
 type RulesAnswer = [readonly RulesRow[], readonly LinkRow[], readonly SeenWithRow[], hasErasures: boolean | null];
@@ -130,6 +130,8 @@ export interface RulesRead {
   readonly annexed: ReadonlySet<Component>;
   /** Those that are in no profile, because it is sealed; without the lock also those that are on their way. */
   readonly sealed: ReadonlySet<IdentifierKey>;
+  /** Pairs whose key a link has that goes with such a profile. */
+  readonly sealedLinks: ReadonlySet<PairKey>;
   readonly hasErasures: boolean;
 }
 
@@ -153,12 +155,12 @@ export async function seeWithRules(
       profileId === null ? locations.map(([position]) => lookups.keys[position]!) : [],
     ),
   );
-  const { linked, removed } = linksOf(lookups, links, sealed);
+  const { linked, removed, sealedLinks } = linksOf(lookups, links, sealed);
   const identifiers = identifiersOf(lookups, found, new Map(seenWith), rules, hiddenKeys);
   const tombstones = hasErasures ? await readTombstones(ask, tombOf, ws, lookups.keys) : new Map();
   const annexed = found.flatMap(([profileId, , , , , isAnnexed]) => (isAnnexed && profileId !== null ? profileId : []));
   const snapshot = { identifiers, components, linked, removed, tombstones };
-  return { snapshot, annexed: new Set(annexed), sealed, hasErasures };
+  return { snapshot, annexed: new Set(annexed), sealed, sealedLinks, hasErasures };
 }
 
 function componentsOf(found: readonly RulesRow[]): ReadonlyMap<ProfileId, SeenComponent> {
@@ -194,9 +196,10 @@ function identifiersOf(
 function linksOf({ pairs, ends }: Lookups, links: readonly LinkRow[], sealed: ReadonlySet<IdentifierKey>) {
   const linked = new Set<PairKey>();
   const removed = new Map<PairKey, RemovedLink>();
-  for (const [position, removedAt, by] of links)
-    if (!isWithout(sealed, ends[position])) continue;
+  const sealedLinks = new Set<PairKey>();
+  for (const [position, removedAt, by, isErased] of links)
+    if (isErased || !isWithout(sealed, ends[position])) sealedLinks.add(pairs[position]!);
     else if (removedAt === null) linked.add(pairs[position]!);
     else removed.set(pairs[position]!, { at: removedAt, by: by! });
-  return { linked, removed };
+  return { linked, removed, sealedLinks };
 }

@@ -2,7 +2,8 @@
  * Erasing a person. In one step the profile becomes a (:Sealed)-[:SEALED_BY]->(:Erasure): it loses its id, its size and the name of its
  * index, so no read finds it or its members any more, however many they are. Then it is taken apart, and each member leaves a
  * (:Tombstone {tomb, uid, ws, erasure})-[:LEFT_BY]->(:Erasure): the HMAC of its key and its dead uid. A member that comes back meanwhile
- * leaves its key to its successor, and its tombstone at once. An identifier that was erased before is (:Returned) too.
+ * leaves its key to its successor, as its links do when they are asserted anew, and its tombstone at once. An identifier that was erased
+ * before is (:Returned) too.
  * (:Change)-[:NAMES]->(:Mention {tomb}) finds records that name an identifier which did not exist then, or that they are not about.
  */
 
@@ -218,9 +219,9 @@ CREATE (:Tombstone {tomb: t.tomb, uid: i.uid, ws: e.ws, erasure: e.id})-[:LEFT_B
 
 export const TAKE_OUT_LINKS = `CYPHER replan=skip
 UNWIND $q.pairs AS pair
-MATCH (a)-[l:LINKED {key: pair}]->() USING INDEX SEEK l:LINKED(key)
-WHERE EXISTS { (a)-[:OF]->(:Sealed) }
-DELETE l`;
+MATCH (a)-[l:LINKED {key: pair}]->(b) USING INDEX SEEK l:LINKED(key)
+WHERE EXISTS { (a)-[:OF]->(:Sealed) } OR EXISTS { (b)-[:OF]->(:Sealed) }
+REMOVE l.key`;
 
 export const MARK_RETURNED = `CYPHER replan=skip
 UNWIND $q.keys AS key

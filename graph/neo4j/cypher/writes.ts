@@ -73,7 +73,7 @@ export const PING = "RETURN 1";
 /** Writing a property first takes the lock; what is read after it is current. */
 const TAKE_LOCK = "MERGE (w:Workspace {id: $q.ws}) SET w.seq = coalesce(w.seq, 0) + 1 WITH w";
 
-/** Answers positions instead of keys, because they are shorter. */
+/** Answers positions instead of keys, because they are shorter. An end without a key is erased: its successor has the key, not its links. */
 export const LOOK = `CYPHER replan=skip
 CALL () {
   UNWIND range(0, size($q.keys) - 1) AS n
@@ -83,8 +83,8 @@ CALL () {
 }
 CALL () {
   UNWIND range(0, size($q.pairs) - 1) AS n
-  MATCH ()-[l:LINKED {key: $q.pairs[n]}]->() USING INDEX SEEK l:LINKED(key)
-  WHERE l.removed_at IS NULL
+  MATCH (a)-[l:LINKED {key: $q.pairs[n]}]->(b) USING INDEX SEEK l:LINKED(key)
+  WHERE l.removed_at IS NULL AND a.key IS NOT NULL AND b.key IS NOT NULL
   RETURN collect(n) AS linked
 }
 RETURN found, linked`;
@@ -134,8 +134,8 @@ CALL (${scope}) {
 }
 CALL (${scope}) {
   UNWIND range(0, size($q.pairs) - 1) AS n
-  MATCH ()-[l:LINKED {key: $q.pairs[n]}]->() USING INDEX SEEK l:LINKED(key)
-  RETURN collect([n, l.removed_at.epochMillis, l.by]) AS links
+  MATCH (a)-[l:LINKED {key: $q.pairs[n]}]->(b) USING INDEX SEEK l:LINKED(key)
+  RETURN collect([n, l.removed_at.epochMillis, l.by, a.key IS NULL OR b.key IS NULL]) AS links
 }
 CALL (${scope}) {
   UNWIND $q.asked AS n

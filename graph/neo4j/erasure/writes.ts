@@ -8,9 +8,9 @@ import { LIVING_KEYS, MARK_RETURNED, MENTION, TAKE_OUT, TAKE_OUT_LINKS } from ".
 import { linkKey, type Names, type RulesRead } from "../snapshot.js";
 import { written } from "./tombstones.js";
 
-type Seen = Pick<RulesRead, "snapshot" | "sealed" | "hasErasures">;
+type Seen = Pick<RulesRead, "snapshot" | "sealed" | "sealedLinks" | "hasErasures">;
 
-/** Before the plan: sealed members leave their keys to those that it creates, and its records no longer name who was erased. */
+/** Before the plan: sealed members leave their keys, and those of their links, to what it creates, and its records no longer name who was erased. */
 export async function afterErasures(
   step: Step,
   ws: WorkspaceId,
@@ -19,14 +19,9 @@ export async function afterErasures(
   { tombOf }: Names,
 ): Promise<Plan> {
   const taken = plan.creates.filter(({ key }) => seen.sealed.has(key)).map(({ key }) => ({ key, tomb: tombOf(key) }));
-  if (taken.length > 0) {
-    const gone = new Set(taken.map(({ key }) => key));
-    const pairs = plan.links
-      .filter(({ from, to }) => gone.has(from) && gone.has(to))
-      .map(({ from, to }) => linkKey(pairKey(from, to)));
-    if (pairs.length > 0) await step.run(TAKE_OUT_LINKS, { pairs });
-    await step.run(TAKE_OUT, { taken });
-  }
+  if (taken.length > 0) await step.run(TAKE_OUT, { taken });
+  const pairs = plan.links.map(({ from, to }) => pairKey(from, to)).filter((pair) => seen.sealedLinks.has(pair));
+  if (pairs.length > 0) await step.run(TAKE_OUT_LINKS, { pairs: pairs.map(linkKey) });
   if (plan.changes.length === 0 || !seen.hasErasures) return plan;
   const created = new Set(plan.creates.map(({ key }) => key));
   const isKnown = (key: IdentifierKey): boolean => created.has(key) || seen.snapshot.identifiers.has(key);

@@ -1,14 +1,25 @@
 import assert from "node:assert/strict";
 import type { AppError } from "../../../core/errors.js";
-import { identifierKey } from "../../../core/event/event.js";
+import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ErasureId, type Uid } from "../../../core/ids.js";
 import type { Erasure } from "../../../core/identity/erasure.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
 import { anErasure, erase, ERASER, everything, finish, NOW, uidsOf } from "../../support/identity/erasures.js";
-import { aWorkspace, anAssertion, anIdentifier, step } from "../../support/identity/fixtures.js";
+import { aWorkspace, anAssertion, anIdentifier, linkedPair, step } from "../../support/identity/fixtures.js";
 import { aChange, record, takeApart, write } from "../../support/identity/plans.js";
-import { ALL, ann, bob, cat, dan, idOf, inPages, NOTHING } from "../../support/identity/snapshots.js";
+import {
+  ALL,
+  ann,
+  bob,
+  cat,
+  dan,
+  idOf,
+  inPages,
+  NOTHING,
+  standing,
+  wanting,
+} from "../../support/identity/snapshots.js";
 
 /** One hub with so many spokes. */
 async function aStar(port: IdentityGraph, size: number) {
@@ -69,6 +80,38 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
       assert.deepEqual(living.map(({ identifier: { value } }) => value).toSorted(), ["dan", "spoke7", "spoke8"]);
       assert.equal((await again.links(workspace, back!.profileId!, ALL as never)).length, 3);
     },
+
+  "who comes back before that has no link but those that are asserted anew, also to one who comes back later": async ({
+    port,
+  }) => {
+    const { workspace, spokes } = await aStar(port, 700);
+    // Some of each age, since nobody knows which links are left of it.
+    const some = (from: number) => spokes.filter((_, n) => n % 50 === from);
+    const [apart, together, oneByOne] = [some(0), some(1), some(2)];
+    const others = spokes.filter((spoke) => !apart.includes(spoke));
+    // A link that was taken back leads to another profile.
+    const taken = apart.map((spoke) => [ann, spoke] as const);
+    await takeApart(port, workspace, taken, [[ann, ...others], ...apart.map((spoke) => [spoke])]);
+    const begun = await erase(port, workspace, ann);
+    assert.equal(begun.isGone, false);
+    const come = async (...identifiers: readonly Identifier[]): Promise<string> =>
+      (await step(port, workspace, anAssertion(...identifiers)))[0]!.outcome;
+    assert.equal(await come(ann), "created");
+    for (const spoke of apart) assert.equal(await come(ann, spoke), "merged");
+    for (const spoke of together) assert.equal(await come(ann, spoke), "linked");
+    for (const spoke of oneByOne) {
+      assert.equal(await come(spoke), "created");
+      assert.deepEqual((await port.read(workspace, wanting(workspace, ann, spoke))).linked, new Set());
+      assert.deepEqual((await standing(port, workspace, ann, spoke)).linked, []);
+      assert.equal(await come(ann, spoke), "merged");
+    }
+    const all = [...apart, ...together, ...oneByOne];
+    assert.equal((await finish(port, begun)).links, 700);
+    const { linked } = await standing(port, workspace, ann, ...all);
+    assert.deepEqual(linked, all.map((spoke) => linkedPair(workspace, ann, spoke)).toSorted());
+    const links = await port.links(workspace, await idOf(port, workspace, ann), { limit: 100, after: null });
+    assert.equal(links.length, all.length);
+  },
 
   "what is not taken apart yet is gone for every other read too, and no new record names it": async ({ port }) => {
     const { workspace, spokes } = await aStar(port, 700);
