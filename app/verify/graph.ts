@@ -1,6 +1,7 @@
+import { identifierKey } from "../../core/event/event.js";
 import type { Uid } from "../../core/ids.js";
 import type { Link, Member } from "../../core/identity/model.js";
-import type { GraphRows, ProfileRow } from "../../core/ports/copying.js";
+import type { GraphRows, IdentifierRow, ProfileRow } from "../../core/ports/copying.js";
 import type { Backends } from "../backends.js";
 import type { Findings } from "./findings.js";
 import { forbiddenOf, verifyForbiddenPairs } from "./forbidden-pairs.js";
@@ -19,14 +20,22 @@ export async function verifyGraph(ports: Ports, findings: Findings, isRepair: bo
     verifyProfile(ports, findings, row, isRepair),
   );
   await verifyForbiddenPairs(ports, findings, isRepair);
-  await forEachRow<GraphRows, "identifiers">(copying.graph, "identifiers", async ({ workspace, uid }) => {
-    if ((await graph.resolve(workspace, uid)) === null) findings.found("lost_identifiers", uid);
+  await forEachRow<GraphRows, "identifiers">(copying.graph, "identifiers", async (row) => {
+    const { workspace, uid } = row;
+    if ((await graph.resolve(workspace, uid)) !== null || (await isErased(graph, row))) return;
+    findings.found("lost_identifiers", uid);
   });
   await forEachRow<GraphRows, "links">(copying.graph, "links", async ({ workspace, from, to, removedAt }) => {
     if (removedAt !== null) return;
     const [a, b] = await Promise.all([graph.resolve(workspace, from), graph.resolve(workspace, to)]);
     if (a?.profileId !== b?.profileId) findings.found("crossing_links", `${from} ${to}`);
   });
+}
+
+/** Since its row was read. */
+async function isErased(graph: Ports["graph"], { workspace, uid, identifier }: IdentifierRow): Promise<boolean> {
+  const key = identifierKey(workspace, identifier);
+  return (await graph.tombstones(workspace, [key])).get(key)?.uids.includes(uid) === true;
 }
 
 async function verifyProfile(

@@ -62,6 +62,7 @@ export interface ProfileRow {
   readonly forbidden: readonly ForbiddenPairId[];
 }
 
+/** Of a live profile: one that is being erased is not dumped. */
 export interface IdentifierRow {
   readonly workspace: WorkspaceId;
   readonly uid: Uid;

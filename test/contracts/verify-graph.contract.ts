@@ -7,6 +7,7 @@ import type { GraphCopying, GraphRows, ProfileRow } from "../../core/ports/copyi
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
 import { dumpAll } from "../support/copying/rows.js";
+import { erase, finish } from "../support/identity/erasures.js";
 import { anAssertion, anIdentifier, aWorkspace, step } from "../support/identity/fixtures.js";
 import { forbid } from "../support/identity/plans.js";
 
@@ -21,9 +22,14 @@ const only = (copying: GraphCopying, own: WorkspaceId): GraphCopying => ({
   },
 });
 
-async function check(port: VerifiedGraph, workspace: WorkspaceId, isRepair = false): Promise<readonly string[]> {
+async function check(
+  port: VerifiedGraph,
+  workspace: WorkspaceId,
+  isRepair = false,
+  graph = only(port.copying, workspace),
+): Promise<readonly string[]> {
   const findings = createFindings();
-  const copying = { graph: only(port.copying, workspace) } as Parameters<typeof verifyGraph>[0]["copying"];
+  const copying = { graph } as Parameters<typeof verifyGraph>[0]["copying"];
   await verifyGraph({ graph: port, copying }, findings, isRepair);
   return findings.lines();
 }
@@ -73,6 +79,42 @@ export const verifyGraphContract: Contract<VerifiedGraph> = {
       refused?.dropped.map(({ rule }) => rule),
       ["forbidden_pair"],
     );
+  },
+
+  "finds nothing wrong while a profile is being erased, also if one of it came back": async ({ port }) => {
+    const workspace = aWorkspace();
+    const spokes = Array.from({ length: 700 }, (_, n) => anIdentifier(`spoke${n}`));
+    await step(port, workspace, ...spokes.map((spoke) => anAssertion("ann", spoke)));
+    await step(port, workspace, anAssertion("bob", "cat"));
+    const begun = await erase(port, workspace, anIdentifier("ann"));
+    assert.equal(begun.isGone, false);
+    for (const n of [0, 350, 699]) await step(port, workspace, anAssertion(spokes[n]!, "dan"));
+    assert.deepEqual(await check(port, workspace), []);
+    const live = async () => (await dumpAll<GraphRows>(only(port.copying, workspace), 500)).identifiers;
+    const values = (await live()).map(({ identifier: { value } }) => value);
+    assert.deepEqual(values.toSorted(), ["bob", "cat", "dan", "spoke0", "spoke350", "spoke699"]);
+    await finish(port, begun);
+    assert.deepEqual(await check(port, workspace), []);
+  },
+
+  "finds nothing wrong with who is erased after the page was read that names them": async ({ port }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion("ann", "bob"), anAssertion("cat"));
+    const own = only(port.copying, workspace);
+    let erasing = false;
+    const between: GraphCopying = {
+      ...own,
+      dump: async (kind, page) => {
+        const found = await own.dump(kind, page);
+        if (kind === "identifiers" && found.rows.length > 0 && !erasing) {
+          erasing = true;
+          await erase(port, workspace, anIdentifier("ann"));
+        }
+        return found;
+      },
+    };
+    assert.deepEqual(await check(port, workspace, false, between), []);
+    assert.ok(erasing);
   },
 
   "finds a profile that names a forbidden pair of others, and mends it": async ({ port }) => {

@@ -40,8 +40,9 @@ export const DUMPS: Dumps = {
   identifiers: {
     statement: cypher.DUMP_IDENTIFIERS,
     read: (row) => {
-      const [uid, workspace, namespace, value, profileId, at, by, isShared, isReturned, seenWith] =
+      const [uid, workspace, namespace, value, profileId, at, by, isShared, isReturned, seenWith, isSealed] =
         row as IdentifierColumns;
+      if (isSealed) return [];
       const unlinked = at === null || by === null ? null : { at, by };
       const identifier = { namespace, value };
       return [{ workspace, uid, identifier, profileId, unlinked, isShared, isReturned, seenWith: seenWith ?? [] }];
@@ -122,6 +123,7 @@ type IdentifierColumns = readonly [
   isShared: boolean,
   isReturned: boolean,
   seenWith: readonly string[] | null,
+  isSealed: boolean,
 ];
 type LinkColumns = readonly [
   key: string,

@@ -23,7 +23,7 @@ export const DUMP_IDENTIFIERS = page(
   "MATCH (i:Identifier)",
   "i.uid",
   `i.ws, i.ns, i.value, [(i)-[:OF]->(p) | p.id][0], i.unlinked_at.epochMillis, i.unlinked_by, i:SharedIdentifier, i:Returned,
-  i.seen_with`,
+  i.seen_with, EXISTS { (i)-[:OF]->(:Sealed) }`,
 );
 
 export const DUMP_LINKS = page(

@@ -19,7 +19,7 @@ export function prepareDumps(database: Database): { readonly [K in keyof GraphRo
   );
   const identifiers = database.prepare(
     `SELECT i.id, c.ws, i.uid, i.key, c.profile_id, i.unlinked_at, i.unlinked_by, i.shared, i.returned, i.seen_with
-     FROM identifiers i JOIN components c ON c.id = i.component WHERE i.id > ? ORDER BY i.id LIMIT ?`,
+     FROM identifiers i JOIN components c ON c.id = i.component AND c.size > 0 WHERE i.id > ? ORDER BY i.id LIMIT ?`,
   );
   const links = database.prepare(
     `SELECT l.a, l.b, c.ws, x.uid, y.uid, l.forward, l.change, l.by_change, l.removed_at, c.source, c.key_id, c.at
