@@ -252,6 +252,15 @@ export async function inStep<T>(client: Client, work: (step: Step) => Promise<T>
   }
 }
 
+/** One transaction that is committed when the work is done: behind the lock of the workspace, if one is given. */
+export const inWrite = <T>(client: Client, ws: WorkspaceId | null, work: (step: Step) => Promise<T>): Promise<T> =>
+  inStep(client, async (step) => {
+    if (ws !== null) await step.run(LOCK, { ws });
+    const result = await work(step);
+    await step.commit();
+    return result;
+  });
+
 /** Reads under the workspace's lock, to settle a doubt; changes nothing. */
 export const inLock = <T>(client: Client, ws: WorkspaceId, work: (step: Step) => Promise<T>): Promise<T> =>
   withOneRetryLocked(() =>

@@ -6,9 +6,8 @@ import { REMOVAL_REV, type Turn } from "../../core/identity/step.js";
 import { inShares } from "../scheduling/chunks.js";
 import { createPace } from "../scheduling/pace.js";
 import { BRING_OVER, LEFT_BEHIND, RELEASE, STAGE } from "./cypher/staging.js";
-import { type Client, type Step, inStep, whole } from "./client.js";
+import { type Client, type Step, inWrite, whole } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
-import { LOCK } from "./cypher/writes.js";
 
 /** The staging node of a part, and the members that were staged there. */
 export interface StagedPart {
@@ -111,7 +110,7 @@ export async function stage(
     const q = { ...HELD, from: whole(from), below: whole(from + REMOVAL_REV) };
     for (const portion of leavesOf(own, pace.size)) {
       const leaves = portion.map(({ part, uids }) => ({ hub: staged.get(part)!.hub, from: component, uids }));
-      const move = () => inStep(client, (step) => commitCount(step, ws, STAGE, { ...q, leaves }));
+      const move = () => inWrite(client, ws, async (step) => (await step.run(STAGE, { ...q, leaves }))[0]?.[0] ?? 0);
       const moved = await turn(() => pace.timed(move));
       if (moved !== countOf(portion)) throw changedMeanwhile();
     }
@@ -136,13 +135,6 @@ export async function release(client: Client, staged: Staged): Promise<void> {
 
 const countOf = (leaves: readonly Leave[]): number => leaves.reduce((sum, { uids }) => sum + uids.length, 0);
 
-async function commitCount(step: Step, ws: WorkspaceId, statement: string, q: object): Promise<number> {
-  await step.run(LOCK, { ws });
-  const [row] = await step.run(statement, { ws, ...q });
-  await step.commit();
-  return (row?.[0] ?? 0) as number;
-}
-
 const FAILURES_MAX = 10;
 
 export interface TidyingOptions {
@@ -163,10 +155,11 @@ export interface Tidying {
 export function createTidying(client: Client, { max, pauseMs }: TidyingOptions): Tidying {
   const underWay = new Set<Uid>();
   const bringOver = async (ws: WorkspaceId, uid: Uid): Promise<void> => {
-    const q = { uid, limit: whole(max) };
+    const q = { ws, uid, limit: whole(max) };
     for (let failures = 0; failures < FAILURES_MAX;) {
       await sleep(pauseMs, undefined, { ref: false });
-      const done = await inStep(client, (step) => commitCount(step, ws, BRING_OVER, q)).catch(() => null);
+      const moved = inWrite(client, ws, async (step) => (await step.run(BRING_OVER, q))[0]?.[0] ?? 0);
+      const done = await moved.catch(() => null);
       if (done === 0) return;
       if (done === null) failures += 1;
     }

@@ -7,7 +7,7 @@ import {
   type GraphCopying,
 } from "../../../core/ports/copying.js";
 import type { Client, Parameters, Row } from "../client.js";
-import { inStep, whole } from "../client.js";
+import { inWrite, whole } from "../client.js";
 import { MEND_PROFILE } from "../cypher/copy.js";
 import { withOneRetry, withOneRetryLocked } from "../failure.js";
 import { loadsOf } from "./loads.js";
@@ -22,10 +22,9 @@ const CHANGES_OF_SUBJECTS = 100;
 export function createNeo4jCopying(client: Client): GraphCopying {
   const write = (statement: string, q: Parameters, rows: number): Promise<void> =>
     withOneRetryLocked(() =>
-      inStep(client, async (step) => {
+      inWrite(client, null, async (step) => {
         const [found] = await step.run(statement, q);
         if (found?.[0] !== rows) throw new AppError("conflict", "A row names what was not loaded.");
-        await step.commit();
       }),
     );
   return {
@@ -36,9 +35,10 @@ export function createNeo4jCopying(client: Client): GraphCopying {
       const found = await withOneRetry(() => client.read(statement, { after: after ?? "", limit: most }));
       return pageOf(found, most, read);
     },
-    mend: ({ profileId, size, rev, counts, forbidden }) =>
+    // Without the lock it would compare the rev before it waits for who changes the profile, and then write over it.
+    mend: ({ workspace, profileId, size, rev, counts, forbidden }) =>
       withOneRetryLocked(() =>
-        inStep(client, async (step) => {
+        inWrite(client, workspace, async (step) => {
           const q = {
             id: profileId,
             size: whole(size),
@@ -47,7 +47,6 @@ export function createNeo4jCopying(client: Client): GraphCopying {
             forbidden: forbidden.length === 0 ? null : forbidden,
           };
           const [found] = await step.run(MEND_PROFILE, q);
-          await step.commit();
           return found?.[0] === 1;
         }),
       ),

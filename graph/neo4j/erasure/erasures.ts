@@ -3,7 +3,7 @@ import { renewed, type Erasure, type ErasureRequest, type ErasureResult } from "
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
 import { newestOf, ofAnotherWorkspace, previewOf, repeated, revisionOf } from "../../rules/erasing.js";
-import { type Client, type Parameters, type Step, inLock, inStep, whole } from "../client.js";
+import { type Client, type Parameters, type Step, inLock, inWrite, whole } from "../client.js";
 import {
   ADVANCE_ERASURE,
   BURIED,
@@ -19,7 +19,6 @@ import {
   RENEW,
   WRITE_ERASURE,
 } from "../cypher/erasure.js";
-import { LOCK } from "../cypher/writes.js";
 import { withOneRetry, withRetries } from "../failure.js";
 import { NEWEST } from "../pages.js";
 import { erasureOf, erasureParameters, firstErasureOf, wholeOrNull } from "./rows.js";
@@ -36,14 +35,7 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
   const ask = (statement: string, q: Parameters) => withOneRetry(() => client.read(statement, q));
   const write = <T>(ws: WorkspaceId, work: (step: Step) => Promise<T>): Promise<T> => {
     const due = performance.now() + WRITE_MS;
-    const attempt = () =>
-      inStep(client, async (step) => {
-        await step.run(LOCK, { ws });
-        const result = await work(step);
-        await step.commit();
-        return result;
-      });
-    return withRetries(attempt, { awayMax: 4, isOver: () => performance.now() > due });
+    return withRetries(() => inWrite(client, ws, work), { awayMax: 4, isOver: () => performance.now() > due });
   };
   return {
     previewErasure: (ws, target) =>

@@ -1,17 +1,12 @@
 import type { MovedId, ProfileId } from "../../../core/ids.js";
 import type { Moved, MovedCause, Movements } from "../../../core/ports/movements.js";
-import { type Client, inStep, whole } from "../client.js";
+import { type Client, inWrite, whole } from "../client.js";
 import { CLEAR_MOVED, MOVED_OF, WATCH } from "../cypher/movements.js";
 import { withOneRetry, withOneRetryLocked } from "../failure.js";
 
 export function createMovements(client: Client): Movements {
   const write = (statement: string, q: object): Promise<void> =>
-    withOneRetryLocked(() =>
-      inStep(client, async (step) => {
-        await step.run(statement, { ...q });
-        await step.commit();
-      }),
-    );
+    withOneRetryLocked(() => inWrite(client, null, async (step) => void (await step.run(statement, { ...q }))));
   return {
     watch: (ws) => write(WATCH, { ws }),
     moved: async (ws, limit) => {

@@ -4,8 +4,9 @@ import { identifierKey } from "../../../core/event/event.js";
 import { newId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import { pairKey, type Plan } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
+import type { ProfileRow } from "../../../core/ports/copying.js";
 import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
-import { createNeo4jGraph, openNeo4jGraph } from "../../../graph/neo4j/graph.js";
+import { createNeo4jGraph, openNeo4jGraph, type Neo4jGraph } from "../../../graph/neo4j/graph.js";
 import { linkKey } from "../../../graph/neo4j/snapshot.js";
 import { connect } from "../../../graph/neo4j/client.js";
 import { openClient, warmRest, warmUp } from "../../../graph/neo4j/open.js";
@@ -14,6 +15,7 @@ import * as reads from "../../../graph/neo4j/cypher/reads.js";
 import * as statements from "../../../graph/neo4j/cypher/writes.js";
 import { FORMAT } from "../../../graph/neo4j/cypher/writes.js";
 import * as undo from "../../../graph/neo4j/cypher/undo.js";
+import { eventually } from "../../support/eventually.js";
 import { aRequest, aWorkspace, anAssertion, anIdentifier, step, stepOf } from "../../support/identity/fixtures.js";
 import { anAssertionSchedule } from "../../support/identity/model.js";
 import { ann, bob, standing, wanting, wantingRules } from "../../support/identity/snapshots.js";
@@ -30,8 +32,8 @@ import { tombOf } from "../../support/builders.js";
 describe("The identity graph in Neo4j", () => {
   const { rows, explain, close } = openCypher(neo4jUnderTest());
   const opened: IdentityGraph[] = [];
-  let graph: IdentityGraph;
-  const open = async (faults: Faults = {}): Promise<IdentityGraph> => {
+  let graph: Neo4jGraph;
+  const open = async (faults: Faults = {}): Promise<Neo4jGraph> => {
     const client = await openClient({ ...neo4jUnderTest(), onError: throwError });
     const port = createNeo4jGraph(withFaults(client, faults), { tombOf });
     opened.push(port);
@@ -197,6 +199,35 @@ describe("The identity graph in Neo4j", () => {
     assert.ok(asked <= 4, `${asked} statements for 50 reads`);
   });
 
+  it("mends no profile that a step has changed by then, which was not committed when the mend was asked for", async () => {
+    const workspace = aWorkspace();
+    await step(graph, workspace, anAssertion(ann));
+    const [[, , { counts, ...profile }]] = (await standing(graph, workspace, ann)).profiles as [Standing];
+    const row: ProfileRow = { workspace, ...profile, counts: [...counts], size: 7 };
+    const commit = { isReached: false, go: (): void => undefined };
+    const going = new Promise<void>((resolve) => (commit.go = resolve));
+    const held = await open({
+      commit: (go) => async () => {
+        commit.isReached = true;
+        await going;
+        await go();
+      },
+    });
+    const growing = step(held, workspace, anAssertion(ann, bob));
+    await eventually("the step is written", () => Promise.resolve(commit.isReached));
+    const mending = graph.copying.mend(row);
+    const waiting = `SHOW TRANSACTIONS YIELD status, parameters
+      WHERE status STARTS WITH 'Blocked' AND $own IN [parameters.q.ws, parameters.q.id] RETURN status`;
+    await eventually("the mend waits", async () => {
+      const found = await Promise.all([workspace, row.profileId].map((own) => rows(waiting, { own })));
+      return found.flat().length > 0;
+    });
+    commit.go();
+    await growing;
+    assert.equal(await mending, false);
+    assert.equal((await graph.resolve(workspace, row.profileId))!.size, 2);
+  });
+
   it("refuses more than 10,000 waiting reads at once, with unavailable", async () => {
     const silent = new Promise<never>(() => {});
     const client = { read: () => silent, write: () => silent, begin: () => silent, close: async () => undefined };
@@ -234,6 +265,8 @@ describe("The identity graph in Neo4j", () => {
   /** Its operators, as the server plans it. */
   const planOf = (statement: string): Promise<string> => explain(statement.replace("CYPHER replan=skip", ""));
 });
+
+type Standing = Awaited<ReturnType<typeof standing>>["profiles"][number];
 
 /** A profile of so many identifiers, named `prefix0`, `prefix1`, ... Answers their uids by age. */
 async function aLargeProfile(graph: IdentityGraph, workspace: WorkspaceId, size: number, prefix = "m") {
