@@ -14,6 +14,28 @@ ORDER BY ${id}
 LIMIT toInteger($q.limit)
 RETURN ${id}, ${row}`;
 
+/** By an index of two properties, none of which holds a space: what has the same first one, and what comes after it. */
+const pageByTwo = (label: string, first: string, second: string, row: string): string => `CYPHER replan=skip
+CALL () {
+  MATCH (n:${label}) USING INDEX SEEK n:${label}(${first}, ${second})
+  WHERE n.${first} = split($q.after, ' ')[0] AND n.${second} > split($q.after, ' ')[1]
+  WITH n
+  ORDER BY n.${first}, n.${second}
+  LIMIT toInteger($q.limit)
+  RETURN n
+  UNION ALL
+  MATCH (n:${label}) USING INDEX SEEK n:${label}(${first}, ${second})
+  WHERE n.${first} > split($q.after, ' ')[0] AND n.${second} IS NOT NULL
+  WITH n
+  ORDER BY n.${first}, n.${second}
+  LIMIT toInteger($q.limit)
+  RETURN n
+}
+WITH n
+ORDER BY n.${first}, n.${second}
+LIMIT toInteger($q.limit)
+RETURN n.${first} + ' ' + n.${second}, ${row}`;
+
 export const DUMP_CHANGES = page("MATCH (c:Change)", "c.id", `c.ws, ${CHANGE}`);
 
 export const DUMP_PROFILES = page("MATCH (p:Profile)", "p.id", "p.ws, p.size, p.rev, p.counts, p.forbidden");
@@ -43,18 +65,14 @@ export const DUMP_SUBJECTS = page("MATCH (c:Change)", "c.id", "c.ws, [(c)-[:ABOU
 
 export const DUMP_ERASURES = page("MATCH (e:Erasure)", "e.id", ERASURE);
 
-export const DUMP_TOMBSTONES = page(
-  "MATCH (t:Tombstone)",
-  "t.erasure + ' ' + t.tomb",
-  "t.ws, t.erasure, t.tomb, t.uid",
-);
+export const DUMP_TOMBSTONES = pageByTwo("Tombstone", "erasure", "tomb", "n.ws, n.erasure, n.tomb, n.uid");
 
 /** A page of changes, with all that each mentions. */
 export const DUMP_MENTIONS = page("MATCH (c:Change)", "c.id", "c.ws, [(c)-[:NAMES]->(m) | m.tomb]");
 
 export const DUMP_WATCHED = page("MATCH (w:Workspace {watched: true})", "w.id", "1");
 
-export const DUMP_MOVED = page("MATCH (m:Moved)", "m.ws + ' ' + m.id", "m.ws, m.id, m.cause, m.profiles");
+export const DUMP_MOVED = pageByTwo("Moved", "ws", "id", "n.ws, n.id, n.cause, n.profiles");
 
 export const LOAD_WATCHED = `CYPHER replan=skip
 UNWIND $q.workspaces AS ws

@@ -10,6 +10,8 @@ import { createNeo4jGraph, openNeo4jGraph, type Neo4jGraph } from "../../../grap
 import { linkKey } from "../../../graph/neo4j/snapshot.js";
 import { connect } from "../../../graph/neo4j/client.js";
 import { openClient, warmRest, warmUp } from "../../../graph/neo4j/open.js";
+import * as copy from "../../../graph/neo4j/cypher/copy.js";
+import * as erasure from "../../../graph/neo4j/cypher/erasure.js";
 import * as annex from "../../../graph/neo4j/cypher/staging.js";
 import * as reads from "../../../graph/neo4j/cypher/reads.js";
 import * as statements from "../../../graph/neo4j/cypher/writes.js";
@@ -251,7 +253,7 @@ describe("The identity graph in Neo4j", () => {
   });
 
   it("searches by index alone: no statement scans", async () => {
-    const all = Object.entries<unknown>({ ...statements, ...reads, ...undo, ...annex });
+    const all = Object.entries<unknown>({ ...statements, ...reads, ...undo, ...annex, ...erasure, ...copy });
     const texts = all.filter(([, text]) => typeof text === "string" && text.startsWith("CYPHER"));
     assert.ok(texts.length >= 40, String(texts.length));
     for (const [name, text] of texts) {
