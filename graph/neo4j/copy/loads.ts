@@ -30,10 +30,7 @@ export async function loadsOf<K extends keyof GraphRows>(
 }
 
 const LOADS: Loads = {
-  changes: async (client, all) => {
-    // The statement answers those that are new.
-    const standing = new Set(await standingChanges(client, all));
-    const rows = all.filter(({ change }) => !standing.has(change.changeId));
+  changes: async (_, rows) => {
     const changes = rows.map(({ workspace, change }) => ({
       ...changeParameters(workspace, change, () => undefined),
       ws: workspace,
@@ -129,11 +126,6 @@ const LOADS: Loads = {
     return { statement: cypher.LOAD_MOVED, q: { moved }, count: rows.length };
   },
 };
-
-async function standingChanges(client: Client, rows: readonly GraphRows["changes"][]): Promise<readonly unknown[]> {
-  const ids = rows.map(({ change }) => change.changeId);
-  return (await withOneRetry(() => client.read(cypher.STANDING_CHANGES, { ids }))).map(([id]) => id);
-}
 
 /** A link's name is made of the keys of its ends. */
 async function keysOf(client: Client, rows: readonly LinkRow[]): Promise<(uid: Uid) => IdentifierKey> {

@@ -112,9 +112,7 @@ RETURN count(*)`;
 export const LOAD_CHANGES = `CYPHER replan=skip
 UNWIND $q.changes AS c
 OPTIONAL MATCH (standing:Change {id: c.id}) USING INDEX SEEK standing:Change(id)
-WITH c
-WHERE standing IS NULL
-CREATE ${NEW_CHANGE.replace("ws: $q.ws", "ws: c.ws")}
+FOREACH (_ IN CASE WHEN standing IS NULL THEN [1] ELSE [] END | CREATE ${NEW_CHANGE.replace("ws: $q.ws", "ws: c.ws")})
 RETURN count(*)`;
 
 export const LOAD_PROFILES = `CYPHER replan=skip
@@ -163,11 +161,6 @@ MATCH (c:Change {id: s.change}) USING INDEX SEEK c:Change(id)
 MATCH (i:Identifier {uid: s.uid}) USING INDEX SEEK i:Identifier(uid)
 MERGE (c)-[:ABOUT]->(i)
 RETURN count(*)`;
-
-export const STANDING_CHANGES = `CYPHER replan=skip
-UNWIND $q.ids AS id
-MATCH (c:Change {id: id}) USING INDEX SEEK c:Change(id)
-RETURN c.id`;
 
 export const KEYS = `CYPHER replan=skip
 UNWIND $q.uids AS uid

@@ -5,15 +5,23 @@ import neo4j from "neo4j-driver";
 import { isUnavailable } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
 import { newId, type ProfileId, type Uid } from "../../../core/ids.js";
+import type { GraphRows } from "../../../core/ports/copying.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { connect, createClient } from "../../../graph/neo4j/client.js";
 import { failureOf, ofDriver, translated, type Failure } from "../../../graph/neo4j/failure.js";
 import { createNeo4jGraph, openNeo4jGraph } from "../../../graph/neo4j/graph.js";
 import { snapshotOf } from "../../../graph/neo4j/snapshot.js";
+import { aRandomGraph, dumpAll } from "../../support/copying/rows.js";
 import { eventually, rejectsAsUnavailable } from "../../support/eventually.js";
 import { aWorkspace, anAssertion, step } from "../../support/identity/fixtures.js";
 import { ann, bob, wanting } from "../../support/identity/snapshots.js";
-import { neo4jUnderTest, openCypher, throwError, withFaults } from "../../support/servers/neo4j-backend.js";
+import {
+  lostConnection,
+  neo4jUnderTest,
+  openCypher,
+  throwError,
+  withFaults,
+} from "../../support/servers/neo4j-backend.js";
 import { tombOf } from "../../support/builders.js";
 
 const access = neo4jUnderTest();
@@ -121,6 +129,37 @@ describe("The identity graph in Neo4j, when a connection breaks in the middle", 
     await holding.rollback();
     assert.equal((await step(graph, workspace, anAssertion(ann, bob)))[0]!.outcome, "linked");
     await Promise.all([graph.close(), close(), driver.close()]);
+  });
+
+  it("loads what was committed without an answer once, of every kind", async () => {
+    const source = await aRandomGraph(1);
+    const given = await dumpAll<GraphRows>(source.copying);
+    await source.close();
+    const options = { ...access, onError: throwError };
+    let loses = false;
+    const client = withFaults(
+      createClient(options, connect(options), () => undefined),
+      {
+        commit: (go) => async () => {
+          await go();
+          if (!loses) return;
+          loses = false;
+          throw lostConnection();
+        },
+      },
+    );
+    const graph = createNeo4jGraph(client, { tombOf });
+    for (const kind of graph.copying.kinds) {
+      loses = given[kind].length > 0;
+      await graph.copying.load(kind, given[kind] as never);
+      assert.equal(loses, false, kind);
+    }
+    const own = new Set(given.profiles.map(({ workspace }) => workspace));
+    const { changes } = await dumpAll<GraphRows>(graph.copying, 500);
+    const texts = (rows: readonly GraphRows["changes"][]) =>
+      rows.filter(({ workspace }) => own.has(workspace)).map((row) => JSON.stringify(row));
+    assert.deepEqual(texts(changes).toSorted(), texts(given.changes).toSorted());
+    await graph.close();
   });
 
   const MEANINGS: readonly (readonly [Failure, ...string[]])[] = [
