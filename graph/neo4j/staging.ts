@@ -154,15 +154,23 @@ export interface Tidying {
 /** Never fails: members that stay staged do no harm, and the next step that meets them tries again. */
 export function createTidying(client: Client, { max, pauseMs }: TidyingOptions): Tidying {
   const underWay = new Set<Uid>();
+  const later = new Set<Uid>();
   const bringOver = async (ws: WorkspaceId, uid: Uid): Promise<void> => {
     const q = { ws, uid, limit: whole(max) };
     for (let failures = 0; failures < FAILURES_MAX;) {
       await sleep(pauseMs, undefined, { ref: false });
-      const moved = inWrite(client, ws, async (step) => (await step.run(BRING_OVER, q))[0]?.[0] ?? 0);
-      const done = await moved.catch(() => null);
-      if (done === 0) return;
-      if (done === null) failures += 1;
+      const [row] = await inWrite(client, ws, (step) => step.run(BRING_OVER, q)).catch(() => [null]);
+      if (row === null) failures += 1;
+      else if (row === undefined || row[0] === 0) return void comeBack(ws, uid, (row?.[1] ?? null) as number | null);
     }
+  };
+  /** A process that was killed releases nothing, and perhaps nobody else writes to the profile. */
+  const comeBack = async (ws: WorkspaceId, uid: Uid, heldMs: number | null): Promise<void> => {
+    if (heldMs === null || later.has(uid)) return;
+    later.add(uid);
+    await sleep(heldMs, undefined, { ref: false });
+    later.delete(uid);
+    tidy(ws, uid);
   };
   const tidy = (ws: WorkspaceId, uid: Uid): void => {
     if (underWay.has(uid)) return;

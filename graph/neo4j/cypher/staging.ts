@@ -75,7 +75,10 @@ UNWIND $q.hubs AS hub
 MATCH (x:Annex {hub: hub}) USING INDEX SEEK x:Annex(hub)
 SET x.until = null`;
 
-/** Moves members from staging nodes that no undo holds to their profile, deletes empty nodes, and answers how much it did. */
+/**
+ * Moves members from staging nodes that no undo holds to their profile and deletes empty nodes. Answers how much it did, and for how many
+ * milliseconds others are held.
+ */
 export const BRING_OVER = `CYPHER replan=skip
 MATCH (i:Identifier {uid: $q.uid}) USING INDEX SEEK i:Identifier(uid)
 WHERE i.ws = $q.ws
@@ -108,7 +111,11 @@ CALL (p) {
   WHERE NOT EXISTS { (p)<-[:ANNEX_OF]-() }
   REMOVE p.annexed
 }
-RETURN moved + dropped`;
+CALL (p) {
+  MATCH (x:Annex)-[:ANNEX_OF]->(p)
+  RETURN max(x.until) - timestamp() AS held
+}
+RETURN moved + dropped, CASE WHEN held < 0 THEN 0 ELSE held END`;
 
 /** What a process left behind that ended halfway. Reads every staging node; there are few. */
 export const LEFT_BEHIND = "MATCH (:Annex)-[:ANNEX_OF]->(p:Profile) RETURN DISTINCT p.ws AS ws, p.id AS uid LIMIT 1000";

@@ -110,6 +110,28 @@ describe("A profile in Neo4j that is too large to be moved in one step", () => {
     await assertPlain(scene.workspace);
   });
 
+  it("is brought over once the time is up for which a killed process held its members, also after an early start", async () => {
+    const scene = await sceneOn(await open({ ...NARROW, tidyAfterMs: NEVER_MS }));
+    await scene.merge();
+    const { workspace } = scene;
+    const [held] = await rows("MATCH (x:Annex {ws: $workspace}) SET x.until = timestamp() + 2000 RETURN count(*)", {
+      workspace,
+    });
+    let looks = 0;
+    await open(NARROW, {
+      run: (go) => async (statement, q) => {
+        const found = await go(statement, q);
+        if (statement === BRING_OVER && q["ws"] === workspace) looks += 1;
+        return found;
+      },
+    });
+    await eventually("the new process has looked", () => Promise.resolve(looks > 0));
+    assert.deepEqual([await annexesOf(workspace)], held);
+    await broughtOver(workspace);
+    assert.deepEqual(await scene.sizes(), WHOLE);
+    await assertPlain(workspace);
+  });
+
   it("falls apart in one step after its members were staged, and leaves nothing behind", async () => {
     const scene = await sceneOn(await open());
     await scene.merge();
