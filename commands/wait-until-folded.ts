@@ -6,6 +6,8 @@ import type { Services } from "./services.js";
 
 /** So many of a profile's last changes are looked at for events that are still to be folded. */
 const CHANGES_LOOKED_AT = 10;
+/** Of a larger profile those of the asked identifiers: the last of all its changes are not found without reading all. */
+const SIZE_MAX = 1_000;
 
 /** Resolves when all the identifiers are known and the events that made them so are folded, or when the seconds are over. */
 export async function waitUntilFolded(
@@ -32,8 +34,9 @@ async function areFolded(
 ): Promise<boolean> {
   const refs = await identity.lookup(workspace, identifiers);
   if (refs.includes(null)) return false;
-  for (const profileId of new Set(refs.map((ref) => ref!.profileId))) {
-    const changes = await identity.history(workspace, profileId, { limit: CHANGES_LOOKED_AT, before: null });
+  const isOwn = refs.some((ref) => ref!.size > SIZE_MAX);
+  for (const id of new Set(refs.map((ref) => (isOwn ? ref!.uid : ref!.profileId)))) {
+    const changes = await identity.history(workspace, id, { limit: CHANGES_LOOKED_AT, before: null, isOwn });
     for (const { source } of changes.map(({ evidence }) => evidence)) {
       const event = isUuid(source) ? await events.find(workspace, source as EventId) : null;
       if (event !== null && !isSettled(event)) return false;

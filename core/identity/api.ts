@@ -15,7 +15,7 @@ import type {
   AssertResult,
 } from "./model.js";
 import type { WalkedProfile } from "./pages.js";
-import type { ChangePage, LinkPage, MemberPage, WalkPage } from "./pages.js";
+import type { ChangePage, HistoryPage, LinkPage, MemberPage, WalkPage } from "./pages.js";
 
 export interface PathLink {
   readonly from: Identifier;
@@ -208,8 +208,8 @@ export interface Identity {
   findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
   /** Newest first. */
   changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
-  /** Changes of the profile or any of its identifiers, newest first; follows retired ids. */
-  history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
+  /** Changes of the profile or any of its identifiers, newest first; follows retired ids. With `isOwn`, of the identifier of this id alone. */
+  history(workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): Promise<readonly Change[]>;
   /** Identifiers beyond the shared identifier limit, by uid. */
   sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
   /** Those of these uids that the workspace has. */

@@ -42,3 +42,8 @@ export interface ChangePage {
   /** Older than this one. */
   readonly before: ChangeId | null;
 }
+
+export interface HistoryPage extends ChangePage {
+  /** Of the identifier that the id names, and not of the others of its profile. */
+  readonly isOwn?: boolean;
+}

@@ -13,7 +13,7 @@ import type { ChangeId, ErasureId, ForbiddenPairId, IdentifierKey, ProfileId, Ui
 import type { Change, ForbiddenPair, LinkState, ListedLink, Member, ProfileRef, Repeat } from "../identity/model.js";
 import type { ReadSet, RulesReadSet, SnapshotOf } from "../identity/snapshot.js";
 import type { WalkedProfile } from "../identity/pages.js";
-import type { ChangePage, LinkPage, MemberPage, TracePage, Traces, WalkPage } from "../identity/pages.js";
+import type { ChangePage, HistoryPage, LinkPage, MemberPage, TracePage, Traces, WalkPage } from "../identity/pages.js";
 import type { Decide, Turn } from "../identity/step.js";
 import type { Movements } from "./movements.js";
 import type { Page, Port } from "./port.js";
@@ -89,9 +89,10 @@ export interface ChangeLog {
   changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
   /**
    * Records that name an identifier of the profile which stood when the record was left, or that have one of its members' uids
-   * among the first 1,000 ids before and after, newest first; follows retired ids.
+   * among the first 1,000 ids before and after, newest first; follows retired ids. With `isOwn` the identifier with this uid counts, and no
+   * other member.
    */
-  history(workspace: WorkspaceId, profileId: ProfileId, page: ChangePage): Promise<readonly Change[]>;
+  history(workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): Promise<readonly Change[]>;
   /** The links that the change was the first to assert and those that it removed or restored, as they are now; in any order. */
   linksOfChange(workspace: WorkspaceId, change: Change): Promise<readonly LinkState[]>;
   /**

@@ -1,7 +1,7 @@
 import type { Database, SqlValue } from "../../core/database.js";
 import type { ChangeId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Change } from "../../core/identity/model.js";
-import type { ChangePage } from "../../core/identity/pages.js";
+import type { HistoryPage } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { subjectsOf } from "../rules/subjects.js";
 import { prepareFindChange } from "./changes.js";
@@ -32,11 +32,11 @@ export function prepareSubjects(database: Database) {
 export function createHistory(database: Database, read: Read): IdentityGraph["history"] {
   const findChange = prepareFindChange(database);
   const findNewest = prepareNewest(database, read);
-  return async (workspace, profileId, { limit, before }) => {
+  return async (workspace, profileId, { limit, before, isOwn = false }) => {
     const changes: Change[] = [];
     while (changes.length < limit) {
       const most = Math.min(limit - changes.length, ROWS_PER_TURN);
-      const page = { limit: most, before: changes.at(-1)?.changeId ?? before };
+      const page = { limit: most, before: changes.at(-1)?.changeId ?? before, isOwn };
       const ids = await findNewest(workspace, profileId, page);
       changes.push(...(await read(() => ids.map((changeId) => findChange(workspace, changeId)!))));
       if (ids.length < most) break;
@@ -52,9 +52,21 @@ function prepareNewest(database: Database, read: Read) {
   );
   const changesOf = prepareChangesOf(database);
 
-  return async (workspace: WorkspaceId, profileId: ProfileId, { limit, before }: ChangePage) => {
+  const rowOf = database.prepare("SELECT id FROM identifiers WHERE uid = ?");
+
+  return async (workspace: WorkspaceId, profileId: ProfileId, { limit, before, isOwn = false }: HistoryPage) => {
     const newest = createNewest(limit);
     const below = bytesBefore(before);
+    const lookAtOne = (): void => {
+      const profile = findProfile(workspace, profileId);
+      if (profile === null) return;
+      const own = [[profileId, rowOf.get([profileId])![0] as number]] as const;
+      changesOf(own, profile.component, { below, newest, limit });
+    };
+    if (isOwn) {
+      await read(lookAtOne);
+      return newest.ids();
+    }
     let last = YOUNGEST;
     /** False when all members were looked at. The young first: they have the newest changes, and most others then have none. */
     const lookOn = (): boolean => {

@@ -123,6 +123,11 @@ export const WHOLE_HISTORY = whole(NEWEST_ABOUT_MEMBER);
 
 export const PAGE_OF_HISTORY = indexed("o.uid > ''", "RETURN m", NEWEST_ABOUT_MEMBER);
 
+/** Records never leave the identifiers that they are about, so this reads them as they are. */
+export const OWN_HISTORY = `CYPHER replan=skip ${IDENTIFIER} AND NOT EXISTS { (i)-[:OF]->(:Sealed) }
+WITH i AS m
+${NEWEST_ABOUT_MEMBER}`;
+
 export const ONE_CHANGE = `CYPHER replan=skip
 MATCH (c:Change {id: $q.change}) USING INDEX SEEK c:Change(id)
 WHERE c.ws = $q.ws

@@ -20,7 +20,7 @@ import {
   WRITE_ERASURE,
 } from "../cypher/erasure.js";
 import { withOneRetry, withRetries } from "../failure.js";
-import { NEWEST } from "../pages.js";
+import { NEWEST } from "../pages/pages.js";
 import { erasureOf, erasureParameters, firstErasureOf, wholeOrNull } from "./rows.js";
 import { findTarget, seal } from "./seal.js";
 import { takeApart } from "./take-apart.js";

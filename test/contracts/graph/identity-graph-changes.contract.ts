@@ -10,6 +10,7 @@ import {
   type WorkspaceId,
 } from "../../../core/ids.js";
 import type { Change, Plan } from "../../../core/identity/model.js";
+import type { ChangePage } from "../../../core/identity/pages.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { EMPTY_PLAN } from "../../../graph/rules/working-state.js";
 import type { Contract } from "../../support/contract.js";
@@ -242,6 +243,25 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
     for (const uid of uids) assert.equal((await told(uid)).length, 4);
     assert.deepEqual(await told(newId<Uid>()), [], "an id that names nothing has none");
     assert.ok(!(await told(uids[0])).includes(given.changeId), "this one names nobody");
+  },
+
+  "history tells the records of one identifier alone, also where others of its profile have newer ones": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    const first = await assertOne(port, workspace, ann, bob);
+    const second = await assertOne(port, workspace, bob, cat);
+    const uids = await Promise.all([ann, bob, cat].map((one) => uidOf(port, workspace, one)));
+    const named = aChange({ before: [uids[0]!], after: [newId<Uid>()] });
+    await record(port, workspace, named);
+    const own = (uid: Uid, page: ChangePage = NEWEST) =>
+      port.history(workspace, uid, { ...page, isOwn: true }).then(idsOf);
+    // The profile has the uid of its first one: what was done to it is about that one.
+    const all = newestFirst([first, second, named.changeId]);
+    assert.deepEqual(await Promise.all(uids.map((uid) => own(uid))), [all, all.slice(1), [second]]);
+    assert.deepEqual(await inPages(2, 3, (before: ChangeId = newId()) => own(uids[0]!, { limit: 2, before })), all);
+    for (const uid of [newId<Uid>(), uids[0]!])
+      assert.deepEqual(await port.history(aWorkspace(), uid, { ...NEWEST, isOwn: true }), []);
   },
 
   "history comes newest first, in pages, each once, however much there is": async ({ port }) => {

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createWaiting } from "../../../commands/waiting.js";
-import { newId, type WorkspaceId } from "../../../core/ids.js";
+import { waitUntilFolded } from "../../../commands/wait-until-folded.js";
+import { BUILT_IN_NAMESPACES } from "../../../core/identity/namespaces.js";
+import type { HistoryPage } from "../../../core/identity/pages.js";
+import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import {
   at,
   errorPaths,
@@ -139,6 +142,33 @@ describe("A read that waits", () => {
     assert.ok((await first) <= reads && (await second) <= reads);
     const after = reads;
     assert.equal(await ask(one), after + 1);
+  });
+
+  it("reads the changes of a large profile that its asked identifiers are in, not all of them", async () => {
+    const read: unknown[] = [];
+    const profileId = newId<ProfileId>();
+    const refs = [1_000, 1_001].map((size) => ({ profileId, size, uid: newId<Uid>() }));
+    for (const ref of refs)
+      await waitUntilFolded(
+        {
+          catalog: { namespaces: () => Promise.resolve(BUILT_IN_NAMESPACES) },
+          identity: {
+            lookup: () => Promise.resolve([ref]),
+            history: (_: WorkspaceId, id: Uid, { isOwn }: HistoryPage) => {
+              read.push([id, isOwn]);
+              return Promise.resolve([]);
+            },
+          },
+          waiting: createWaiting(),
+        } as unknown as Parameters<typeof waitUntilFolded>[0],
+        newId<WorkspaceId>(),
+        [{ namespace: "user_id", value: "ada" }],
+        1,
+      );
+    assert.deepEqual(read, [
+      [profileId, false],
+      [refs[1]!.uid, true],
+    ]);
   });
 
   it("asks ever more rarely: a second of waiting is some ten reads", async () => {

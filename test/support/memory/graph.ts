@@ -249,7 +249,8 @@ function createRecordReads(state: MemoryState, open: Open): RecordReads {
       open(() => newest(workspace, (change) => outcome === null || change.outcome === outcome, page)),
     history: (workspace, profileId, page) =>
       open(() => {
-        const members = membersOf(workspace, profileId);
+        const all = membersOf(workspace, profileId);
+        const members = page.isOwn === true ? all.filter(({ uid }) => uid === profileId) : all;
         const uids = new Set(members.map(({ uid }) => uid));
         const keys = new Set(members.map(({ identifier }) => identifierKey(workspace, identifier)));
         const isAbout = (change: Change): boolean =>

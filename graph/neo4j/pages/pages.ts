@@ -1,44 +1,21 @@
-import type { ChangeId, ForbiddenPairId, IdentifierKey, KeyId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { ChangeId, KeyId, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
+import type { ListedLink, Member, Source } from "../../../core/identity/model.js";
+import type { WalkedProfile } from "../../../core/identity/pages.js";
+import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
+import { changesOf } from "../changes.js";
+import { type Client, type Parameters, type Row, type Step, inLock, readLocked, whole } from "../client.js";
 import {
-  OUTCOMES,
-  type Change,
-  type ForbiddenPair,
-  type ListedLink,
-  type LinkState,
-  type Member,
-  type PairKey,
-  type Source,
-  pairKey,
-} from "../../core/identity/model.js";
-import type { WalkedProfile } from "../../core/identity/pages.js";
-import type { IdentityGraph } from "../../core/ports/identity-graph.js";
-import { changesOf } from "./changes.js";
-import { type Client, type Parameters, type Row, type Step, inLock, readLocked, whole } from "./client.js";
-import {
-  ANY_OF_NAMESPACE,
-  CHANGES,
-  FIND_FORBIDDEN_PAIRS,
-  IDENTIFIERS_OF,
-  LINKS_OF_ONE,
-  LINKS_OF_PAIRS,
-  ONE_CHANGE,
-  PAGE_OF_SHARED_IDENTIFIERS,
-  PAGE_OF_FORBIDDEN_PAIRS,
+  OWN_HISTORY,
   PAGE_OF_HISTORY,
   PAGE_OF_LINKS,
   PAGE_OF_MEMBERS,
-  PAGE_OF_REMOVED,
   LOCATION,
-  UNLINKED_BY,
   WALK,
   WHOLE_HISTORY,
   WHOLE_LINKS,
   WHOLE_MEMBERS,
-} from "./cypher/reads.js";
-import { withOneRetry } from "./failure.js";
-import { identifierKey } from "../../core/event/event.js";
-import { isNamed } from "../../core/identity/names.js";
-import { linkKey } from "./snapshot.js";
+} from "../cypher/reads.js";
+import { withOneRetry } from "../failure.js";
 
 /** A page of what a profile holds. */
 interface Question {
@@ -78,8 +55,12 @@ export function createProfileReads(client: Client): ProfileReads {
       const question = { whole: WHOLE_LINKS, page: PAGE_OF_LINKS, q, wholeMax: WHOLE_MAX, isOfMembers: false };
       return (await readPage(client, workspace, profileId, question)).map(linkOf);
     },
-    history: async (workspace, profileId, { limit, before }) => {
+    history: async (workspace, profileId, { limit, before, isOwn = false }) => {
       const q = { limit: whole(limit), before: before ?? NEWEST };
+      if (isOwn) {
+        const own = { ...q, ws: workspace, uid: profileId };
+        return changesOf(pageOf(await withOneRetry(() => client.read(OWN_HISTORY, own))));
+      }
       const question = { whole: WHOLE_HISTORY, page: PAGE_OF_HISTORY, q, wholeMax: WHOLE_MAX, isOfMembers: false };
       return changesOf(await readPage(client, workspace, profileId, question));
     },
@@ -205,111 +186,3 @@ const linkOf = (row: Row): ListedLink => {
   const [from, to, changeId, source, keyId, at, restoredBy] = row as LinkRow;
   return { from, to, changeId, evidence: { source, keyId, at }, restoredBy };
 };
-
-type Records = Pick<
-  IdentityGraph,
-  | "linksOfChange"
-  | "linksRemovedBy"
-  | "isUnlinkedBy"
-  | "findForbiddenPairs"
-  | "forbiddenPairs"
-  | "findChange"
-  | "changes"
-  | "sharedIdentifiers"
-  | "identifiersOf"
-  | "hasIdentifiers"
->;
-
-/** Records and lists, read without a lock: they never change their place. */
-export function createRecords(client: Client): Records {
-  const read = (statement: string, q: Parameters) => withOneRetry(() => client.read(statement, q));
-  const list = async (statement: string, q: Parameters) => (await read(statement, q))[0]![0] as readonly Row[];
-  const linksOfChange: Records["linksOfChange"] = async (ws, change) => {
-    const [statement, q] = traceOf(ws, change);
-    return ((await read(statement, q)) as unknown as StateRow[]).map(stateOf);
-  };
-  return {
-    linksOfChange,
-    linksRemovedBy: async (ws, change, { limit, after }) => {
-      const { changeId, identifiers } = change;
-      if (identifiers.length > 1) {
-        const links = await linksOfChange(ws, change);
-        return { links: links.filter(({ isActive, by }) => !isActive && by === changeId), next: null };
-      }
-      const [key = ""] = keysIn(ws, change);
-      const q = { ws, change: changeId, key, limit: whole(limit), after: after ?? "" };
-      const found = (await read(PAGE_OF_REMOVED, q)) as unknown as readonly RemovedRow[];
-      const next = found.length < limit ? null : found.at(-1)![LINK_KEY];
-      return { links: found.filter((row) => row[IS_SHOWN]).map(stateOf), next };
-    },
-    isUnlinkedBy: async (ws, key, change) => (await read(UNLINKED_BY, { ws, key, change })).length > 0,
-    findForbiddenPairs: async (ws, forbiddenPairs) =>
-      forbiddenPairsOf(await list(FIND_FORBIDDEN_PAIRS, { ws, forbiddenPairs })),
-    forbiddenPairs: async (ws, { limit, after }) =>
-      forbiddenPairsOf(await list(PAGE_OF_FORBIDDEN_PAIRS, { ws, limit: whole(limit), after: after ?? "" })),
-    findChange: async (ws, change) => changesOf(await list(ONE_CHANGE, { ws, change }))[0] ?? null,
-    changes: async (ws, outcome, { limit, before }) => {
-      const outcomes = outcome === null ? OUTCOMES : [outcome];
-      return changesOf(await list(CHANGES, { ws, outcomes, limit: whole(limit), before: before ?? NEWEST }));
-    },
-    sharedIdentifiers: async (ws, { limit, after }) =>
-      membersOf(await list(PAGE_OF_SHARED_IDENTIFIERS, { ws, limit: whole(limit), after: after ?? "" })),
-    identifiersOf: async (ws, uids) => {
-      const found = (await list(IDENTIFIERS_OF, { ws, uids })) as unknown as readonly (readonly [
-        Uid,
-        string,
-        string,
-      ])[];
-      return new Map(found.map(([uid, namespace, value]) => [uid, { namespace, value }]));
-    },
-    hasIdentifiers: async (ws, namespace) =>
-      (await read(ANY_OF_NAMESPACE, { prefix: identifierKey(ws, { namespace, value: "" }) })).length > 0,
-  };
-}
-
-/** A change of several identifiers has its links among them, one of a single identifier has them around it. */
-function traceOf(ws: WorkspaceId, asked: Change): readonly [string, Parameters] {
-  const { changeId: change } = asked;
-  const keys = keysIn(ws, asked);
-  return asked.identifiers.length === 1
-    ? [LINKS_OF_ONE, { ws, change, key: keys[0] ?? "" }]
-    : [LINKS_OF_PAIRS, { ws, change, pairs: pairsOf(keys).map(linkKey) }];
-}
-
-const keysIn = (ws: WorkspaceId, { identifiers }: Change): readonly IdentifierKey[] =>
-  identifiers.filter(isNamed).map((identifier) => identifierKey(ws, identifier));
-
-const pairsOf = (keys: readonly IdentifierKey[]): readonly PairKey[] =>
-  keys.flatMap((one, i) => keys.slice(i + 1).map((other) => pairKey(one, other)));
-
-type StateRow = readonly [from: IdentifierKey, to: IdentifierKey, changeId: ChangeId, by: ChangeId, isActive: boolean];
-
-type RemovedRow = readonly [...StateRow, linkKey: string, isShown: boolean];
-const [LINK_KEY, IS_SHOWN] = [5, 6] as const;
-
-const stateOf = ([from, to, changeId, by, isActive]: StateRow | RemovedRow): LinkState => ({
-  pair: [from, to],
-  changeId,
-  by,
-  isActive,
-});
-
-type ForbiddenPairRow = readonly [
-  forbiddenPairId: ForbiddenPairId,
-  fromNamespace: string,
-  fromValue: string,
-  toNamespace: string,
-  toValue: string,
-  changeId: ChangeId,
-  keyId: KeyId,
-  at: number,
-];
-
-const forbiddenPairsOf = (found: readonly Row[]): readonly ForbiddenPair[] =>
-  (found as unknown as ForbiddenPairRow[]).map(
-    ([forbiddenPairId, fromNamespace, fromValue, toNamespace, toValue, ...rest]) => {
-      const [changeId, keyId, at] = rest;
-      const from = { namespace: fromNamespace, value: fromValue };
-      return { forbiddenPairId, from, to: { namespace: toNamespace, value: toValue }, changeId, keyId, at };
-    },
-  );
