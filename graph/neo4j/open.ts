@@ -135,6 +135,8 @@ const NOTHING = {
   change: "",
   hubs: [],
   limit: 1,
+  looked: 1,
+  members: 1,
   wholeMax: 1,
   after: "",
   from: "",

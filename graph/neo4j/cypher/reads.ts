@@ -121,7 +121,57 @@ const NEWEST_ABOUT_MEMBER = `
 
 export const WHOLE_HISTORY = whole(NEWEST_ABOUT_MEMBER);
 
-export const PAGE_OF_HISTORY = indexed("o.uid > ''", "RETURN m", NEWEST_ABOUT_MEMBER);
+/** Those of the newest changes of the workspace that are about a member; how many were looked at, and the oldest of these. */
+export const RECENT_HISTORY = `CYPHER replan=skip
+UNWIND $q.outcomes AS outcome
+CALL (outcome) {
+  MATCH (c:Change) USING INDEX SEEK c:Change(ws, outcome, id)
+  WHERE c.ws = $q.ws AND c.outcome = outcome AND c.id < $q.before
+  WITH c
+  ORDER BY c.ws DESC, c.outcome DESC, c.id DESC
+  LIMIT toInteger($q.looked)
+  RETURN c
+}
+WITH c
+ORDER BY c.id DESC
+LIMIT toInteger($q.looked)
+WITH collect(c) AS looked, min(c.id) AS oldest
+CALL (looked) {
+  UNWIND looked AS c
+  WITH c
+  WHERE EXISTS { (c)-[:ABOUT]->()-[o:OF]->() WHERE o.hub IN $q.hubs }
+  WITH c
+  ORDER BY c.id DESC
+  LIMIT toInteger($q.limit)
+  RETURN collect(${CHANGE}) AS found
+}
+RETURN found, size(looked), oldest`;
+
+/** The newest changes about so many members, the young first, that are newer than `floor`; how many members, and the oldest of these. */
+export const PART_OF_HISTORY = `CYPHER replan=skip
+UNWIND $q.hubs AS hub
+CALL (hub) {
+  MATCH (m:Identifier)-[o:OF]->() USING INDEX SEEK o:OF(hub, uid)
+  WHERE o.hub = hub AND o.uid < $q.below
+  WITH m, o
+  ORDER BY o.hub DESC, o.uid DESC
+  LIMIT toInteger($q.members)
+  RETURN m
+}
+WITH m
+ORDER BY m.uid DESC
+LIMIT toInteger($q.members)
+WITH collect(m) AS members, min(m.uid) AS oldest
+CALL (members) {
+  UNWIND members AS m
+  MATCH (m)<-[:ABOUT]-(c:Change)
+  WHERE c.id > $q.floor AND c.id < $q.before
+  WITH DISTINCT c
+  ORDER BY c.id DESC
+  LIMIT toInteger($q.limit)
+  RETURN collect(${CHANGE}) AS found
+}
+RETURN found, size(members), oldest`;
 
 /** Records never leave the identifiers that they are about, so this reads them as they are. */
 export const OWN_HISTORY = `CYPHER replan=skip ${IDENTIFIER} AND NOT EXISTS { (i)-[:OF]->(:Sealed) }

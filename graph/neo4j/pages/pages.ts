@@ -3,10 +3,9 @@ import type { ListedLink, Member, Source } from "../../../core/identity/model.js
 import type { WalkedProfile } from "../../../core/identity/pages.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { changesOf } from "../changes.js";
-import { type Client, type Parameters, type Row, type Step, inLock, readLocked, whole } from "../client.js";
+import { type Ask, type Client, type Parameters, type Row, type Step, inLock, readLocked, whole } from "../client.js";
 import {
   OWN_HISTORY,
-  PAGE_OF_HISTORY,
   PAGE_OF_LINKS,
   PAGE_OF_MEMBERS,
   LOCATION,
@@ -16,19 +15,25 @@ import {
   WHOLE_MEMBERS,
 } from "../cypher/reads.js";
 import { withOneRetry } from "../failure.js";
+import { newestChanges } from "./history.js";
 
 /** A page of what a profile holds. */
 interface Question {
   /** Reads all members, if there are not too many. */
   readonly whole: string;
   /** By the index, for any number of members. */
-  readonly page: string;
+  readonly page: (ask: Ask, q: Parameters) => Promise<readonly Row[]>;
   readonly q: Parameters;
   /** Up to this many it is cheap to read all. */
   readonly wholeMax: number;
   /** As many rows as members: so none is missing. */
   readonly isOfMembers: boolean;
 }
+
+const byOne =
+  (statement: string): Question["page"] =>
+  async (ask, q) =>
+    pageOf(await ask(statement, q));
 
 type ProfileReads = Pick<IdentityGraph, "walk" | "members" | "links" | "history">;
 
@@ -47,12 +52,12 @@ export function createProfileReads(client: Client): ProfileReads {
     members: async (workspace, profileId, { limit, after }) => {
       const q = { limit: whole(limit), after: after ?? "" };
       const wholeMax = after === null ? Math.max(limit, WHOLE_MAX) : WHOLE_MAX;
-      const question = { whole: WHOLE_MEMBERS, page: PAGE_OF_MEMBERS, q, wholeMax, isOfMembers: true };
+      const question = { whole: WHOLE_MEMBERS, page: byOne(PAGE_OF_MEMBERS), q, wholeMax, isOfMembers: true };
       return membersOf(await readPage(client, workspace, profileId, question));
     },
     links: async (workspace, profileId, { limit, after }) => {
       const q = { limit: whole(limit), from: after?.from ?? "", to: after?.to ?? "" };
-      const question = { whole: WHOLE_LINKS, page: PAGE_OF_LINKS, q, wholeMax: WHOLE_MAX, isOfMembers: false };
+      const question = { whole: WHOLE_LINKS, page: byOne(PAGE_OF_LINKS), q, wholeMax: WHOLE_MAX, isOfMembers: false };
       return (await readPage(client, workspace, profileId, question)).map(linkOf);
     },
     history: async (workspace, profileId, { limit, before, isOwn = false }) => {
@@ -61,7 +66,9 @@ export function createProfileReads(client: Client): ProfileReads {
         const own = { ...q, ws: workspace, uid: profileId };
         return changesOf(pageOf(await withOneRetry(() => client.read(OWN_HISTORY, own))));
       }
-      const question = { whole: WHOLE_HISTORY, page: PAGE_OF_HISTORY, q, wholeMax: WHOLE_MAX, isOfMembers: false };
+      const page: Question["page"] = (ask, { hubs }) =>
+        newestChanges(ask, { ws: workspace, hubs: hubs as readonly string[], limit, before: q.before });
+      const question = { whole: WHOLE_HISTORY, page, q, wholeMax: WHOLE_MAX, isOfMembers: false };
       return changesOf(await readPage(client, workspace, profileId, question));
     },
   };
@@ -123,8 +130,8 @@ async function readBetween(
 ): Promise<readonly Row[]> {
   let before = locationOf(await readLocked(client, ws, LOCATION, { uid }));
   for (let tries = 0; tries < TRIES; tries++) {
-    const q = { ...question.q, hubs: before.hubs };
-    const found = pageOf(await withOneRetry(() => client.read(question.page, q)));
+    const ask: Ask = (statement, q) => withOneRetry(() => client.read(statement, q));
+    const found = await question.page(ask, { ...question.q, hubs: before.hubs });
     const after = locationOf(await readLocked(client, ws, LOCATION, { uid }));
     if (isSame(before, after)) return found;
     before = after;
@@ -135,7 +142,7 @@ async function readBetween(
 /** Under the lock, so that nobody writes. */
 async function readStill(step: Step, ws: WorkspaceId, uid: ProfileId, { page, q }: Question): Promise<readonly Row[]> {
   const { hubs } = locationOf(await step.run(LOCATION, { ws, uid }));
-  return pageOf(await step.run(page, { ...q, hubs }));
+  return page(step.run, { ...q, hubs });
 }
 
 type LocationRow = readonly [

@@ -1,0 +1,66 @@
+import type { ChangeId, Uid, WorkspaceId } from "../../../core/ids.js";
+import { OUTCOMES } from "../../../core/identity/model.js";
+import { type Ask, type Row, whole } from "../client.js";
+import { PART_OF_HISTORY, RECENT_HISTORY } from "../cypher/reads.js";
+
+/** What a large profile's page of changes is read from. */
+export interface HistoryQuestion {
+  readonly ws: WorkspaceId;
+  /** Names of the nodes that hold its members. */
+  readonly hubs: readonly (string | null)[];
+  readonly limit: number;
+  readonly before: string;
+}
+
+export interface HistoryLimits {
+  /** The newest changes of the workspace that are looked at before all members are. */
+  readonly looked: number;
+  /** Members that one statement reads. */
+  readonly members: number;
+}
+
+/** Each statement takes far less time than the server gives it. */
+const LIMITS: HistoryLimits = { looked: 2_000, members: 20_000 };
+
+type Found<Id> = readonly [found: readonly Row[], count: number, oldest: Id | null];
+
+/**
+ * The newest changes about any member. Who has many members mostly has some of the workspace's newest changes, and those are found without
+ * looking at all members.
+ */
+export async function newestChanges(
+  ask: Ask,
+  { ws, hubs, limit, before }: HistoryQuestion,
+  limits = LIMITS,
+): Promise<readonly Row[]> {
+  const asked = { ws, hubs, outcomes: OUTCOMES, looked: whole(limits.looked) };
+  const [recent] = await ask(RECENT_HISTORY, { ...asked, limit: whole(limit), before });
+  const [found, count, oldest] = recent as unknown as Found<ChangeId>;
+  if (found.length === limit || count < limits.looked) return found;
+  const rest = { hubs, limit: limit - found.length, before: oldest! };
+  return [...found, ...(await newestOfMembers(ask, rest, limits.members))];
+}
+
+/** Greater than every uid. */
+const YOUNGEST = "~";
+
+/** Portion by portion. Of those that follow only what is newer than what was found counts. */
+async function newestOfMembers(
+  ask: Ask,
+  { hubs, limit, before }: Omit<HistoryQuestion, "ws">,
+  members: number,
+): Promise<readonly Row[]> {
+  let newest: readonly Row[] = [];
+  for (let below: Uid | string = YOUNGEST; ;) {
+    const floor = newest.length < limit ? "" : idOf(newest.at(-1)!);
+    const q = { hubs, limit: whole(limit), before, below, floor, members: whole(members) };
+    const [part] = await ask(PART_OF_HISTORY, q);
+    const [found, count, oldest] = part as unknown as Found<Uid>;
+    const all = new Map([...newest, ...found].map((row) => [idOf(row), row]));
+    newest = [...all.values()].toSorted((a, b) => (idOf(a) > idOf(b) ? -1 : 1)).slice(0, limit);
+    if (count < members) return newest;
+    below = oldest!;
+  }
+}
+
+const idOf = ([changeId]: Row): string => changeId as string;

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { newId, type ChangeId, type WorkspaceId } from "../../../core/ids.js";
+import type { Change } from "../../../core/identity/model.js";
+import { changesOf } from "../../../graph/neo4j/changes.js";
+import type { Client } from "../../../graph/neo4j/client.js";
+import { PART_OF_HISTORY, RECENT_HISTORY } from "../../../graph/neo4j/cypher/reads.js";
+import { createNeo4jGraph, type Neo4jGraph } from "../../../graph/neo4j/graph.js";
+import { openClient } from "../../../graph/neo4j/open.js";
+import { newestChanges, type HistoryLimits } from "../../../graph/neo4j/pages/history.js";
+import { tombOf } from "../../support/builders.js";
+import { anAssertion, aWorkspace, step } from "../../support/identity/fixtures.js";
+import { aChange, record } from "../../support/identity/plans.js";
+import { inPages } from "../../support/identity/snapshots.js";
+import { createRandom, SEED } from "../../support/random/random.js";
+import { neo4jUnderTest, openCypher, throwError, withFaults } from "../../support/servers/neo4j-backend.js";
+import { makeLargeProfile, type LargeProfile } from "../../support/service/profiles/large-profile.js";
+
+/** Beyond it the members are not read as a whole. */
+const SIZE = 1_200;
+/** About the profile; as many that are not are newer. */
+const CHANGES = 400;
+
+describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
+  const random = createRandom(SEED);
+  const { rows, close } = openCypher(neo4jUnderTest());
+  const asked: string[] = [];
+  const workspace: WorkspaceId = aWorkspace();
+  let client: Client;
+  let graph: Neo4jGraph;
+  let large: LargeProfile;
+  let ids: readonly ChangeId[];
+
+  before(async () => {
+    client = await openClient({ ...neo4jUnderTest(), onError: throwError });
+    const counting = withFaults(client, {
+      read: (go) => (statement, q) => {
+        asked.push(statement);
+        return go(statement, q);
+      },
+    });
+    graph = createNeo4jGraph(counting, { tombOf });
+    large = await makeLargeProfile(graph, workspace, { name: "hub", size: SIZE, chain: 3, seed: SEED });
+    await step(graph, workspace, anAssertion("alone"));
+    const made = Array.from({ length: CHANGES }, (): Change => {
+      const identifiers = [large.identifierAt(random.below(SIZE)), large.identifierAt(random.below(SIZE))];
+      return aChange({ identifiers, outcome: random.pick(["linked", "unchanged", "refused"] as const) });
+    });
+    const others = made.map(() => aChange({ identifiers: anAssertion("alone").identifiers, outcome: "linked" }));
+    await record(graph, workspace, ...made.toReversed(), ...others);
+    const whole = await graph.changes(workspace, null, { limit: 5_000, before: null });
+    const alone = whole.find(({ outcome }) => outcome === "created")!;
+    const foreign = new Set([alone, ...others].map(({ changeId }) => changeId));
+    ids = whole.map(({ changeId }) => changeId).filter((id) => !foreign.has(id));
+  });
+  after(async () => {
+    await graph.close();
+    await close();
+  });
+
+  it("comes newest first, in pages, each once", async () => {
+    for (const size of [1, 70, 1_000]) {
+      const limit = size === 1 ? 5 : ids.length;
+      const found = await inPages(size, limit, (last: Change | undefined) =>
+        graph.history(workspace, large.profileId, { limit: size, before: last?.changeId ?? null }),
+      );
+      const told = found.map(({ changeId }) => changeId);
+      assert.deepEqual(told, ids.slice(0, told.length), `pages of ${size}`);
+      assert.ok(told.length >= limit);
+    }
+  });
+
+  it("is the same from few of the workspace's changes and from all members, in any portions", async () => {
+    const [hub] = await rows("MATCH (p:Profile {id: $id}) RETURN p.hub", { id: large.profileId });
+    const read = (limit: number, before: string, limits: HistoryLimits) =>
+      newestChanges(client.read, { ws: workspace, hubs: [hub![0] as string], limit, before }, limits);
+    for (const looked of [1, 100, CHANGES + 50, 5_000])
+      for (const members of [7, 500, SIZE, 5_000])
+        for (const limit of [1, 50, CHANGES]) {
+          const from = random.below(CHANGES);
+          const found = changesOf(await read(limit, ids[from]!, { looked, members }));
+          const told = found.map(({ changeId }) => changeId);
+          assert.deepEqual(
+            told,
+            ids.slice(from + 1, from + 1 + limit),
+            JSON.stringify({ looked, members, limit, from }),
+          );
+        }
+  });
+
+  it("reads no member for a page that is among the newest changes of the workspace", async () => {
+    asked.length = 0;
+    await graph.history(workspace, large.profileId, { limit: 50, before: newId<ChangeId>() });
+    assert.deepEqual(
+      [RECENT_HISTORY, PART_OF_HISTORY].map((statement) => asked.includes(statement)),
+      [true, false],
+    );
+  });
+});
