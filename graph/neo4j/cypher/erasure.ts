@@ -292,8 +292,9 @@ SET e.rev = e.rev + 1, e.removed = $q.removed, e.cursor = $q.cursor, e.completed
   e.open = CASE WHEN $q.completed_at IS NULL THEN true ELSE null END
 RETURN ${ERASURE}`;
 
-export const COUNT_LATE = `CYPHER replan=skip ${ONE}
-SET e.late_events = e.late_events + $q.events,
+/** Once, however often a call is repeated whose answer was lost: `late_calls` are the last that were counted. */
+export const COUNT_LATE = `CYPHER replan=skip ${ONE} AND NOT $q.call IN coalesce(e.late_calls, [])
+SET e.late_calls = (coalesce(e.late_calls, []) + [$q.call])[-20..], e.late_events = e.late_events + $q.events,
   e.late_last_at = CASE
     WHEN e.late_last_at IS NULL OR e.late_last_at.epochMillis < $q.at THEN datetime({epochMillis: $q.at})
     ELSE e.late_last_at

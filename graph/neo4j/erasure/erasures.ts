@@ -63,8 +63,10 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
           }),
         ),
       ),
-    countLate: (ws, id, events, at) =>
-      write(ws, async (step) => void (await step.run(COUNT_LATE, { ws, id, events: whole(events), at: whole(at) }))),
+    countLate: (ws, id, events, at) => {
+      const q = { ws, id, call: newId(), events: whole(events), at: whole(at) };
+      return write(ws, async (step) => void (await step.run(COUNT_LATE, q)));
+    },
     readmit: (ws, id, at) =>
       write(ws, async (step) => firstErasureOf(await step.run(READMIT, { ws, id, at: whole(at) }))),
     hasErasures: (ws) => hasErasures(ask, ws),

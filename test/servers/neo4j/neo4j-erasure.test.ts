@@ -7,7 +7,13 @@ import { checkErasures } from "../../support/identity/erasure-programs.js";
 import { erase, everything, finish, uidsOf } from "../../support/identity/erasures.js";
 import { anAssertion, anIdentifier, aWorkspace, step } from "../../support/identity/fixtures.js";
 import { SCALE, SEED } from "../../support/random/random.js";
-import { neo4jUnderTest, openCypher, throwError } from "../../support/servers/neo4j-backend.js";
+import {
+  lostConnection,
+  neo4jUnderTest,
+  openCypher,
+  throwError,
+  withFaults,
+} from "../../support/servers/neo4j-backend.js";
 
 describe(`Erasure in Neo4j (seed ${SEED})`, () => {
   const { rows, close } = openCypher(neo4jUnderTest());
@@ -25,6 +31,27 @@ describe(`Erasure in Neo4j (seed ${SEED})`, () => {
   it("answers and shows the same as a graph in which everything goes at once", async () => {
     const happened = await checkErasures(graph, 2 * SCALE, 20);
     assert.ok(happened.erased > 0);
+  });
+
+  it("counts late events once when the answer to a commit is lost, however often that was", async () => {
+    const client = await openClient({ ...neo4jUnderTest(), onError: throwError });
+    let isLost = false;
+    const losing = withFaults(client, {
+      commit: (go) => async () => {
+        await go();
+        isLost = !isLost;
+        if (isLost) throw lostConnection();
+      },
+    });
+    const workspace = aWorkspace();
+    await step(graph, workspace, anAssertion("ann"));
+    const { erasureId } = await erase(graph, workspace, anIdentifier("ann"));
+    const port = createNeo4jGraph(losing, { tombOf });
+    for (let n = 0; n < 25; n++) await port.countLate(workspace, erasureId, 2, 1_700_000_000_000);
+    await port.close();
+    assert.equal((await graph.findErasure(workspace, erasureId))!.late.events, 50);
+    const [calls] = await rows("MATCH (e:Erasure {id: $erasureId}) RETURN size(e.late_calls)", { erasureId });
+    assert.deepEqual(calls, [20]);
   });
 
   it("takes members that are staged along, and leaves nothing but tombstones", async () => {
