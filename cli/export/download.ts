@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError, AwayError, backOff, problemOf, retryAfterMs } from "../../client/http.js";
 import { CliError, EXIT } from "../fail.js";
 import { linesOf, rawLinesOf } from "../import/lines.js";
+import { OWN_FILE } from "./folder.js";
 import { endIn, type Kind } from "./kinds.js";
 
 export interface Source {
@@ -53,7 +54,7 @@ export async function download(
 }
 
 async function emptied(file: string): Promise<Held> {
-  await (await open(file, "w")).close();
+  await (await open(file, "w", OWN_FILE)).close();
   return NOTHING;
 }
 
@@ -114,7 +115,7 @@ async function once(
     if (response.status !== 429 && response.status < 500) throw error;
     return { error, waitMs: retryAfterMs(response) };
   }
-  const target = await open(file, "a");
+  const target = await open(file, "a", OWN_FILE);
   try {
     const isComplete = await write(target, response.body as AsyncIterable<Uint8Array>, held, wrote);
     return isComplete ? null : brokeOff(url, kind);

@@ -10,15 +10,19 @@ export interface Owner {
   readonly url: string;
 }
 
+/** What an export holds, other users of the machine must not read. */
+const OWN_FOLDER = 0o700;
+export const OWN_FILE = 0o600;
+
 /** Makes the folder ready for an export, or for one to go on. Throws where two exports would mix. */
 export function claimFolder(folder: string, owner: Owner): void {
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: OWN_FOLDER });
   const files = KINDS.map((kind) => fileOf(folder, kind));
   const packed = files.map((file) => `${file}.gz`).find((file) => existsSync(file));
   if (packed !== undefined) throw refused(`${packed}: an export cannot go on in compressed files`);
   const sizes = files.map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   const place = path.join(folder, "workspace.json");
-  if (sizes.every((size) => size === 0)) return writeFileSync(place, `${JSON.stringify(owner)}\n`);
+  if (sizes.every((size) => size === 0)) return writeFileSync(place, `${JSON.stringify(owner)}\n`, { mode: OWN_FILE });
   if (files.every((file, n) => endsWhole(file, sizes[n]!))) throw refused(`${folder}: this export is complete`);
   const held = ownerIn(place);
   if (held === null) throw refused(`${place}: does not say of which workspace the files beside it are`);

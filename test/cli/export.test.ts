@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -58,6 +58,10 @@ describe("onym export and onym import onym", () => {
     const exported = await run(["export", copy, "--json"]);
     const lines = { catalog: 8, profiles: 6, changes: 6, links: 1, events: 1 };
     assert.deepEqual([exported.exit, json(exported)], [0, lines], exported.err);
+    const forOthers = [copy, ...readdirSync(copy).map((name) => path.join(copy, name))].filter(
+      (one) => (statSync(one).mode & 0o077) !== 0,
+    );
+    assert.deepEqual(forOthers, []);
     const into = await other.workspace();
     const trial = await run(["import", "onym", copy, "--dry-run", "--json"], other.url, into);
     assert.deepEqual([trial.exit, json(trial)], [0, lines], trial.err);
