@@ -30,13 +30,23 @@ export const whenLoggedOut = (told: (detail: string) => void): void => {
   onLoggedOut = told;
 };
 
+/** The log-in that the page shows: a new one each time, so that a late answer to an earlier one is told from it. */
+let shown: { readonly keyId: string } | null = null;
+/** From now on, each request says that it is meant for this key: another tab may have logged in with another one. */
+export const speakFor = (keyId: string): void => {
+  shown = { keyId };
+};
+
 export interface Asking {
+  /** Whichever key this browser logged in with, and not only the one that the page shows. */
+  readonly isOfAnyKey?: boolean;
   readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The answer as it comes, once it is a good one. `path` begins with `/`. A text is sent as it is. */
 export async function ask(method: Method, path: string, body?: unknown, asking: Asking = {}): Promise<Response> {
+  const asked = shown;
   let response: Response;
   try {
     response = await fetch(new URL(path.slice(1), BASE), {
@@ -45,6 +55,7 @@ export async function ask(method: Method, path: string, body?: unknown, asking: 
       cache: "no-store",
       headers: {
         "X-Onym-Console": "1",
+        ...(asked !== null && asking.isOfAnyKey !== true && { "X-Onym-Console-Key": asked.keyId }),
         ...(body !== undefined && { "Content-Type": "application/json" }),
         ...asking.headers,
       },
@@ -63,7 +74,7 @@ export async function ask(method: Method, path: string, body?: unknown, asking: 
     wentAway();
     throw new AwayError();
   }
-  if (problem.code === "unauthenticated") onLoggedOut(problem.detail);
+  if (problem.code === "unauthenticated" && asked === shown) onLoggedOut(problem.detail);
   throw new ApiError(problem);
 }
 

@@ -1,4 +1,4 @@
-import { api, whenLoggedOut } from "../api/http.js";
+import { api, speakFor, whenLoggedOut } from "../api/http.js";
 import type { Me, Role } from "../api/types.js";
 import { createStore, useStore } from "./store.js";
 
@@ -10,18 +10,28 @@ export type Session =
 
 export const session = createStore<Session>({ state: "unknown" });
 
-whenLoggedOut((detail) => session.set({ state: "out", reason: session.get().state === "in" ? detail : null }));
+whenLoggedOut((detail) => {
+  const { state } = session.get();
+  // A page may ask several things at once: the first refusal says it.
+  if (state !== "out") session.set({ state: "out", reason: state === "in" ? detail : null });
+});
 
 /** Asks whose session this is. */
 export async function findSession(): Promise<void> {
   const { is_open: isOpen } = await api<{ readonly is_open: boolean }>("GET", "/console/session");
-  if (isOpen) session.set({ state: "in", me: await api<Me>("GET", "/v1/me") });
+  if (isOpen) await enter();
   else session.set({ state: "out", reason: null });
 }
 
 export async function logIn(key: string): Promise<void> {
   await api("POST", "/console/session", { key });
-  session.set({ state: "in", me: await api<Me>("GET", "/v1/me") });
+  await enter();
+}
+
+async function enter(): Promise<void> {
+  const me = await api<Me>("GET", "/v1/me", undefined, { isOfAnyKey: true });
+  speakFor(me.key.key_id);
+  session.set({ state: "in", me });
 }
 
 /** Pages go first: what they read meanwhile would be refused. */

@@ -13,9 +13,11 @@ const READS = new Set(["GET", "HEAD"]);
 /** Set by our own page, and by no form or link of another one: a script of another origin has to ask first, and is not let. */
 const HEADER = "x-onym-console";
 export const isFromConsole = (request: Request): boolean => request.headers[HEADER] === "1";
+/** The id of the key that the page shows: all tabs of a browser share the cookie, and another one may have logged in with another key. */
+const KEY_HEADER = "x-onym-console-key";
 
 export interface ConsoleKeys {
-  /** The key that the request's session stands for. Throws `unauthenticated`. */
+  /** The key that the request's session stands for. Throws `unauthenticated`, also where the page shows another one. */
   key(request: Request): Promise<KeyRecord>;
   /** Whether the request has a session of a right key. */
   has(request: Request): Promise<boolean>;
@@ -79,6 +81,8 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
       if (!READS.has(request.method)) requireOwnPage(request);
       const record = await find(request);
       if (record === null) throw new AppError("unauthenticated", "This session has ended. Log in again.");
+      if ((request.headers[KEY_HEADER] ?? record.keyId) !== record.keyId)
+        throw new AppError("unauthenticated", OTHER_KEY);
       return record;
     },
   };
@@ -86,6 +90,9 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
 
 const NEEDS_TLS =
   "The console accepts keys only over https, or on this machine. Open it at http://localhost, or set PUBLIC_URL to its https address.";
+
+const OTHER_KEY =
+  "In another tab, this browser logged in with another key. Log in again with the key of this page, or reload the page to go on with the other one.";
 
 function cookieOf({ headers: { cookie = "" } }: Request, name: string): string | null {
   for (const pair of cookie.split(";")) {

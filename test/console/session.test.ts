@@ -61,6 +61,35 @@ describeConsole("the session", (console) => {
     (wrongs as string[]).splice(0);
   });
 
+  it("ends in each tab that shows another key than the last log-in, so that no tab reads or writes in another workspace", async () => {
+    const shop = await console().app.workspace("Corner shop");
+    const staging = await console().app.workspace("Staging");
+    await shop.send("PUT", "/v1/identity/settings", {
+      shared_identifier_limit: 4,
+      sending_keys_add_namespaces: true,
+    });
+    const stored = async (of: typeof shop) => (await of.send("GET", "/v1/identity/settings")).body;
+    const before = await stored(staging);
+    const { page, wrongs } = await console().open(shop, { path: "/settings" });
+    await page.getByLabel("Shared identifier limit").fill("5");
+    const other = await page.context().newPage();
+    await other.goto(`${console().app.url}/console/#/stats`);
+    await other.getByRole("button", { name: "Log out" }).click();
+    await other.getByLabel("API key").fill(await staging.key("owner"));
+    await other.getByRole("button", { name: "Log in" }).click();
+    await other.getByText("Staging").first().waitFor();
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page.getByText("In another tab, this browser logged in with another key.").waitFor();
+    assert.deepEqual(await stored(staging), before);
+    assert.equal((await stored(shop))["shared_identifier_limit"], 4);
+    await page.getByLabel("API key").fill(await shop.key("owner"));
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByText("Corner shop").first().waitFor();
+    await other.getByRole("link", { name: "Namespaces" }).click();
+    await other.getByText("In another tab, this browser logged in with another key.").waitFor();
+    (wrongs as string[]).splice(0);
+  });
+
   it("shows the whole navigation on a laptop, and the page where one is in a lower window", async () => {
     const { page, go } = await console().open(await console().app.workspace(), { path: "/settings", width: 1_440 });
     const nav = page.getByRole("navigation", { name: "Pages" });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { logIn, ownPage } from "../../support/console/console.js";
-import { startApp, useApp, type Sending } from "../../support/service/app.js";
+import { listAt, startApp, textAt, useApp, type Sending } from "../../support/service/app.js";
 
 type Headers = NonNullable<Sending["headers"]>;
 const HOUR_MS = 3_600_000;
@@ -149,6 +149,23 @@ describe("A session of the console", () => {
     const rebound = { Origin: "http://evil.example", Host: "evil.example" };
     assert.equal((await make(rebound)).status, 403);
     assert.equal((await make(ownPage(app().url))).status, 201);
+  });
+
+  it("is of one key: a page that shows another one reads and writes nothing, and is told why", async () => {
+    const [shop, staging] = [await app().workspace("Shop"), await app().workspace("Staging")];
+    const keyIdOf = async (key: string) => textAt((await app().send("GET", "/v1/me", { key })).body, "key.key_id");
+    const [own, other] = [await keyIdOf(await shop.key("owner")), await keyIdOf(await staging.key("owner"))];
+    const cookie = await logIn(app(), await staging.key("owner"));
+    assert.equal((await me(cookie, { "X-Onym-Console-Key": other })).status, 200);
+    const refused = await me(cookie, { "X-Onym-Console-Key": own });
+    assert.equal(refused.status, 401);
+    assert.match(refused.text, /logged in with another key/);
+    const stream = await app().send("GET", "/v1/live?follow=true", asking(cookie, { "X-Onym-Console-Key": own }));
+    assert.equal(stream.status, 401);
+    const headers = { ...ownPage(app().url), "X-Onym-Console-Key": own };
+    const made = await app().send("POST", "/v1/keys", { ...asking(cookie, headers), body: { role: "viewer" } });
+    assert.equal(made.status, 401);
+    assert.equal(listAt((await staging.send("GET", "/v1/keys")).body, "keys").length, 1);
   });
 
   it("ends after its time", async () => {
