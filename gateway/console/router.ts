@@ -86,6 +86,12 @@ function login(keys: ConsoleKeys, authenticator: ConsoleDeps["authenticator"]): 
         "insufficient_scope",
         "This key may only send. Log in with a key that has a role and no send.",
       );
+    // Its session would be over at once.
+    if (key.successor !== null)
+      throw new AppError(
+        "insufficient_scope",
+        `This key was rotated. Log in with the key that took its place: ${key.successor}.`,
+      );
     sendReply(response, { status: 204, json: "", headers: { "Set-Cookie": keys.begin(key) } });
   };
 }

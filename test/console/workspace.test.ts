@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describeConsole } from "../support/console/console.js";
 import { press, reach, wereRefused, write } from "../support/console/hands.js";
 import { textAt, until, type TestWorkspace } from "../support/service/app.js";
@@ -70,6 +71,31 @@ describeConsole("the workspace", (console) => {
     await page.getByText("web page is revoked.").waitFor();
     const { body } = await workspace.send("GET", "/v1/keys");
     assert.equal((body["keys"] as unknown[]).length, 2);
+  });
+
+  it("has one's own key, which is rotated: its secret stays until it is kept, and the old one is told that it was rotated", async () => {
+    const workspace = await fresh();
+    const opened = await console().open(workspace, { path: "/keys" });
+    const { page, wrongs } = opened;
+    await page.getByRole("row", { name: /yours/ }).getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("button", { name: "Make the new key" }).click();
+    const shown = page.getByRole("region", { name: "the key" });
+    await shown.waitFor();
+    await sleep(1_000);
+    const secret = (await shown.textContent())!.trim();
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByText("This session has ended").waitFor();
+    // One for each reading that the old key was refused.
+    (wrongs as string[]).splice(0);
+    const logIn = async (key: string): Promise<void> => {
+      await page.getByLabel("API key").fill(key);
+      await page.getByRole("button", { name: "Log in" }).click();
+    };
+    await logIn(await workspace.key("owner"));
+    await page.getByText("This key was rotated").waitFor();
+    wereRefused(opened, 403);
+    await logIn(secret);
+    await page.getByText("yours").waitFor();
   });
 
   it("has keys whose badges end where the other values do on a phone", async () => {

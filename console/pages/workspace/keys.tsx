@@ -129,11 +129,19 @@ export function Page(): JSX.Element {
           onMade={(key) => {
             setMaking(false);
             setMade(key);
+          }}
+        />
+      )}
+      {made !== null && (
+        <Made
+          made={made}
+          onClose={() => {
+            setMade(null);
+            // Only now: if one's own key was rotated, this ends the session, and the page with the secret would be gone.
             keys.reload();
           }}
         />
       )}
-      {made !== null && <Made made={made} onClose={() => setMade(null)} />}
       {revoked !== null && (
         <Confirm
           title={`Revoke ${nameOf(revoked)}?`}
@@ -157,10 +165,7 @@ export function Page(): JSX.Element {
           title={`Rotate ${nameOf(rotated)}?`}
           verb="Make the new key"
           onClose={() => setRotated(null)}
-          act={async () => {
-            setMade(await api<NewKey>("POST", `/v1/keys/${rotated.key_id}/rotate`, {}));
-            keys.reload();
-          }}
+          act={async () => setMade(await api<NewKey>("POST", `/v1/keys/${rotated.key_id}/rotate`, {}))}
         >
           <p>
             A new key takes its place with the same rights. The old one goes on for a day, so that senders can change

@@ -214,6 +214,16 @@ describe("A session of the console", () => {
     }
   });
 
+  it("is not for a key that was rotated, which is told the one that took its place", async () => {
+    const workspace = await app().workspace();
+    const made = await workspace.send("POST", "/v1/keys", { role: "viewer" });
+    const next = await workspace.send("POST", `/v1/keys/${textAt(made.body, "key_id")}/rotate`, {});
+    const { status, text, headers } = await logInWith(textAt(made.body, "key"));
+    assert.deepEqual([status, headers["set-cookie"]], [403, undefined]);
+    assert.match(text, new RegExp(`This key was rotated.*${textAt(next.body, "key_id")}`));
+    assert.equal((await logInWith(textAt(next.body, "key"))).status, 204);
+  });
+
   it("begins on the console's own page only", async () => {
     const key = await (await app().workspace()).key("viewer");
     assert.equal((await logInWith(key, {})).status, 403);
