@@ -1,19 +1,45 @@
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { AwayError } from "../api/http.js";
 import { connection, returns } from "../state/connection.js";
 import { findSession, session } from "../state/session.js";
 import { useStore } from "../state/store.js";
+import { Failure } from "../ui/kit.js";
 import { Notices } from "../ui/notices.js";
 import { Frame } from "./frame.js";
-import { Login } from "./login.js";
+import { Login, Outside } from "./login.js";
+
+const AGAIN_MS = 3_000;
+
+/** Finds the session, and tries again until it is known. Answers why it is not, and how to try at once. */
+function useBeginning(): readonly [error: unknown, again: () => void] {
+  const [error, setError] = useState<unknown>(null);
+  const [asked, setAsked] = useState(0);
+  const returned = useStore(returns);
+  const again = useCallback(() => setAsked((count) => count + 1), []);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isLast = true;
+    const failed = (why: unknown): void => {
+      if (!isLast || session.get().state !== "unknown") return;
+      // The banner tells that the service is away, and when it returns this runs anew.
+      const isAway = why instanceof AwayError;
+      setError(isAway ? null : why);
+      if (!isAway) timer = setTimeout(again, AGAIN_MS);
+    };
+    if (session.get().state === "unknown") findSession().then(() => setError(null), failed);
+    return () => {
+      isLast = false;
+      clearTimeout(timer);
+    };
+  }, [asked, returned, again]);
+  return [error, again];
+}
 
 export function App(): JSX.Element {
   const known = useStore(session);
   const isAway = useStore(connection) === "away";
-  const returned = useStore(returns);
-  useEffect(() => {
-    if (session.get().state === "unknown") findSession().catch(() => {});
-  }, [returned]);
+  const [error, again] = useBeginning();
   return (
     <>
       {isAway && (
@@ -23,6 +49,11 @@ export function App(): JSX.Element {
       )}
       {known.state === "in" && <Frame key={known.me.key.key_id} />}
       {known.state === "out" && <Login reason={known.reason} />}
+      {known.state === "unknown" && error !== null && (
+        <Outside>
+          <Failure error={error} onRetry={again} />
+        </Outside>
+      )}
       <Notices />
     </>
   );

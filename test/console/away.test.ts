@@ -3,7 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describeConsole } from "../support/console/console.js";
+import { wereRefused } from "../support/console/hands.js";
 import { DRAWN } from "../support/console/crawl.js";
+import { eventually } from "../support/eventually.js";
 import { startApp, workspaceOf, type App } from "../support/service/app.js";
 
 describeConsole("a service that goes away", (console) => {
@@ -57,4 +59,40 @@ describeConsole("a service that goes away", (console) => {
       await app.close();
     }
   });
+
+  for (const path of ["/console/session", "/v1/me"])
+    it(`says so at the start, and tries again by itself: ${path}`, async () => {
+      const opened = await console().open(await console().app.workspace("Corner shop"), { path: "/stats" });
+      const { page, look, wrongs } = opened;
+      await page.getByText("Corner shop").first().waitFor();
+      let isAway = true;
+      let asked = 0;
+      await page.route(`**${path}`, (route) => {
+        asked += 1;
+        return isAway ? route.fulfill(UNAVAILABLE) : route.continue();
+      });
+      await page.reload();
+      const told = page.getByText("A part of the service is unavailable");
+      await told.waitFor();
+      await look("away-start");
+      await page.getByRole("button", { name: "Try again" }).click();
+      const before = asked;
+      await eventually("it is asked by itself", () => asked > before + 1);
+      isAway = false;
+      await page.getByText("Corner shop").first().waitFor();
+      assert.equal(await told.count(), 0);
+      wereRefused(opened, ...wrongs.map(() => 503));
+    });
 });
+
+/** What the service says while its stores are away. */
+const UNAVAILABLE = {
+  status: 503,
+  contentType: "application/problem+json",
+  body: JSON.stringify({
+    code: "unavailable",
+    title: "A part of the service is unavailable",
+    detail: "Try again.",
+    status: 503,
+  }),
+};
