@@ -7,7 +7,7 @@ import { useStore } from "../state/store.js";
 import { Failure } from "../ui/kit.js";
 import { Notices } from "../ui/notices.js";
 import { Frame } from "./frame.js";
-import { Login, Outside } from "./login.js";
+import { Login, LoginAgain, Outside } from "./login.js";
 
 const AGAIN_MS = 3_000;
 
@@ -48,6 +48,7 @@ export function App(): JSX.Element {
         </div>
       )}
       {known.state === "in" && <Frame key={known.me.key.key_id} />}
+      {known.state === "in" && known.ended !== null && <LoginAgain reason={known.ended} me={known.me} />}
       {known.state === "out" && <Login reason={known.reason} />}
       {known.state === "unknown" && error !== null && (
         <Outside>

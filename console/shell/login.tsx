@@ -1,8 +1,10 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../api/hooks.js";
-import { logIn } from "../state/session.js";
-import { Button, Failure, Form, Message, TextField } from "../ui/kit.js";
+import type { Me } from "../api/types.js";
+import { giveUp, logIn } from "../state/session.js";
+import { whenFree } from "../state/unsaved.js";
+import { Button, Dialog, Failure, Form, Message, TextField } from "../ui/kit.js";
 import { Logo } from "../ui/icons.js";
 
 /** What is shown while no page is. */
@@ -18,14 +20,11 @@ export const Outside = ({ children }: { readonly children: ComponentChildren }):
   </main>
 );
 
-export function Login({ reason }: { readonly reason: string | null }): JSX.Element {
+function KeyForm({ reason, hint }: { readonly reason: string | null; readonly hint: ComponentChildren }): JSX.Element {
   const [key, setKey] = useState("");
   const action = useAction(logIn);
-  useEffect(() => {
-    document.title = "Log in · Onym";
-  }, []);
   return (
-    <Outside>
+    <>
       {reason !== null && action.error === null && <Message tone="info">{reason}</Message>}
       <Form onSubmit={() => void action.run(key)}>
         <TextField
@@ -35,22 +34,64 @@ export function Login({ reason }: { readonly reason: string | null }): JSX.Eleme
           onInput={setKey}
           autocomplete="current-password"
           placeholder="onym_…"
-          hint={
-            <>
-              When the service first started, it showed the owner key, or named the file that holds it. If it is lost,
-              the command <code class="unbroken">npm run owner-key</code> makes a new one.
-            </>
-          }
+          hint={hint}
         />
         <Failure error={action.error} />
         <Button kind="primary" type="submit" isBusy={action.isBusy} disabled={key.trim() === ""}>
           Log in
         </Button>
       </Form>
+    </>
+  );
+}
+
+export function Login({ reason }: { readonly reason: string | null }): JSX.Element {
+  useEffect(() => {
+    document.title = "Log in · Onym";
+  }, []);
+  return (
+    <Outside>
+      <KeyForm
+        reason={reason}
+        hint={
+          <>
+            When the service first started, it showed the owner key, or named the file that holds it. If it is lost, the
+            command <code class="unbroken">npm run owner-key</code> makes a new one.
+          </>
+        }
+      />
       <p class="small soft">
         The key is not kept: this browser gets a cookie that no script can read, for eight hours or until the key is
         revoked.
       </p>
     </Outside>
+  );
+}
+
+/** Over a page that holds work which is not stored. */
+export function LoginAgain({
+  reason,
+  me: { workspace, key },
+}: {
+  readonly reason: string;
+  readonly me: Me;
+}): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  // The dialog would begin at its close sign.
+  useLayoutEffect(() => box.current?.querySelector("input")?.focus(), []);
+  return (
+    <Dialog title="Log in again" onClose={() => whenFree(giveUp)}>
+      <div ref={box} class="stack">
+        <KeyForm
+          reason={reason}
+          hint={
+            <>
+              What you wrote is still here. To go on, log in with the same key, <code>{key.name ?? key.key_id}</code> of{" "}
+              {workspace.name}; with another key it is lost.
+            </>
+          }
+        />
+      </div>
+    </Dialog>
   );
 }

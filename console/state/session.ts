@@ -1,19 +1,29 @@
 import { api, speakFor, whenLoggedOut } from "../api/http.js";
 import type { Me, Role } from "../api/types.js";
+import { returns } from "./connection.js";
 import { createStore, useStore } from "./store.js";
+import { isWorkHeld, question } from "./unsaved.js";
 
 export type Session =
   | { readonly state: "unknown" }
   /** `reason`: why it ended; null: it never began. */
   | { readonly state: "out"; readonly reason: string | null }
-  | { readonly state: "in"; readonly me: Me };
+  /** `ended`: why the session is over, while the page still holds work that is not stored; null: it goes on. */
+  | { readonly state: "in"; readonly me: Me; readonly ended: string | null };
 
 export const session = createStore<Session>({ state: "unknown" });
 
 whenLoggedOut((detail) => {
-  const { state } = session.get();
+  const last = session.get();
   // A page may ask several things at once: the first refusal says it.
-  if (state !== "out") session.set({ state: "out", reason: state === "in" ? detail : null });
+  if (last.state === "out" || (last.state === "in" && last.ended !== null)) return;
+  if (last.state === "unknown") session.set({ state: "out", reason: null });
+  else if (!isWorkHeld()) session.set({ state: "out", reason: detail });
+  else {
+    // What is asked now would stand below the log-in.
+    question.set(null);
+    session.set({ ...last, ended: detail });
+  }
 });
 
 /** Asks whose session this is. */
@@ -30,8 +40,17 @@ export async function logIn(key: string): Promise<void> {
 
 async function enter(): Promise<void> {
   const me = await api<Me>("GET", "/v1/me", undefined, { isOfAnyKey: true });
+  const last = session.get();
   speakFor(me.key.key_id);
-  session.set({ state: "in", me });
+  session.set({ state: "in", me, ended: null });
+  // The page stays: what it was refused meanwhile is read again.
+  if (last.state === "in" && last.me.key.key_id === me.key.key_id) returns.set(returns.get() + 1);
+}
+
+/** The person gives up the work that a page holds, instead of logging in again. */
+export function giveUp(): void {
+  const last = session.get();
+  if (last.state === "in") session.set({ state: "out", reason: last.ended });
 }
 
 /** Pages go first: what they read meanwhile would be refused. */

@@ -8,6 +8,8 @@ const holders = new Set<object>();
 /** What a person wants to do, and would lose such work by: to be asked about. Null: nothing. */
 export const question = createStore<(() => void) | null>(null);
 
+export const isWorkHeld = (): boolean => holders.size > 0;
+
 /** At once, or after the person said that the work may be lost. */
 export function whenFree(act: () => void): void {
   if (holders.size === 0) act();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { describeConsole, type Opened } from "../support/console/console.js";
-import { press } from "../support/console/hands.js";
-import { textAt } from "../support/service/app.js";
+import { describeConsole, ownPage, type Opened } from "../support/console/console.js";
+import { DRAWN } from "../support/console/crawl.js";
+import { press, wereRefused } from "../support/console/hands.js";
+import { textAt, type TestWorkspace } from "../support/service/app.js";
 
 describeConsole("work that is not stored", (console) => {
   const question = ({ page }: Opened) => page.getByRole("dialog", { name: "Leave without storing?" });
@@ -78,6 +79,90 @@ describeConsole("work that is not stored", (console) => {
     await question(opened).waitFor();
     await press(page, "Leave");
     await page.getByLabel("API key").waitFor();
+  });
+
+  describe("when the session ends", () => {
+    const logInWith = async ({ page }: Opened, key: string): Promise<void> => {
+      await page.getByLabel("API key").fill(key);
+      await page.getByRole("button", { name: "Log in" }).click();
+    };
+    const dialog = ({ page }: Opened) => page.getByRole("dialog", { name: "Log in again" });
+    const text = ({ page }: Opened) => page.getByLabel("JSON Schema");
+    const end = async ({ page }: Opened): Promise<void> => {
+      const headers = ownPage(console().app.url);
+      const ended = await page.request.delete(`${console().app.url}/console/session`, { headers });
+      assert.equal(ended.status(), 204);
+    };
+    /** Types a schema and ends the session. What is tried out then is refused. Answers what was typed. */
+    const typeAndEnd = async (opened: Opened): Promise<string> => {
+      await opened.page.getByRole("tab", { name: "New version" }).click();
+      const typed = (await text(opened).inputValue()).replace('"city"', '"town"');
+      await end(opened);
+      await text(opened).fill(typed);
+      await dialog(opened).getByText("This session has ended").waitFor();
+      // A browser tells of each refused request.
+      wereRefused(opened, 401);
+      return typed;
+    };
+    const openSchema = async (workspace: TestWorkspace): Promise<Opened> =>
+      console().open(workspace, { path: `/schemas/${await workspace.schema()}`, as: "admin" });
+
+    it("stays below a log-in, for the same key to go on with", async () => {
+      const workspace = await console().app.workspace("Corner shop");
+      const opened = await openSchema(workspace);
+      const { page, look } = opened;
+      const typed = await typeAndEnd(opened);
+      await page.getByLabel("API key").and(page.locator(":focus")).waitFor();
+      await look("log-in-again");
+      await page.keyboard.press("Escape");
+      await answer(opened, "Stay");
+      await logInWith(opened, "onym_nothing");
+      await dialog(opened).getByText("This key is not right").waitFor();
+      wereRefused(opened, 401);
+      await logInWith(opened, await workspace.key("admin"));
+      await dialog(opened).waitFor({ state: "detached" });
+      assert.equal(await text(opened).inputValue(), typed);
+      await text(opened).fill(`${typed} `);
+      await page.getByText("This session has ended").waitFor({ state: "detached" });
+    });
+
+    it("is given up with another key, or once the person says so", async () => {
+      const workspace = await console().app.workspace("Corner shop");
+      const opened = await openSchema(workspace);
+      const { page } = opened;
+      await typeAndEnd(opened);
+      await page.keyboard.press("Escape");
+      await answer(opened, "Leave");
+      await page.getByText("When the service first started").waitFor();
+      await logInWith(opened, await workspace.key("admin"));
+      await typeAndEnd(opened);
+      await logInWith(opened, await workspace.key("viewer"));
+      await page.getByText("viewer", { exact: true }).waitFor();
+      assert.deepEqual([await dialog(opened).count(), await text(opened).count()], [0, 0]);
+    });
+
+    it("is not asked about once more by a refusal that comes after the log-in", async () => {
+      const workspace = await console().app.workspace("Corner shop");
+      const opened = await openSchema(workspace);
+      const { page } = opened;
+      let letGo = (): void => undefined;
+      const held = new Promise<void>((resolve) => (letGo = resolve));
+      await page.route("**/versions", async (route) => {
+        await held;
+        await route.fulfill({ status: 401, json: { code: "unauthenticated", detail: "This comes late." } });
+      });
+      await page.getByRole("tab", { name: "New version" }).click();
+      await text(opened).fill(`${await text(opened).inputValue()} `);
+      await page.getByRole("button", { name: "Register the version" }).click();
+      await typeAndEnd(opened);
+      await logInWith(opened, await workspace.key("admin"));
+      await dialog(opened).waitFor({ state: "detached" });
+      letGo();
+      await page.getByText("This comes late.").waitFor();
+      await page.evaluate(DRAWN);
+      assert.equal(await dialog(opened).count(), 0);
+      wereRefused(opened, 401);
+    });
   });
 
   it("of a new webhook and of a new schema is asked about before it is gone", async () => {
