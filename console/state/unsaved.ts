@@ -28,28 +28,36 @@ export function useUnsaved(isHeld: boolean): void {
 
 export interface Draft<Values> {
   readonly values: Values;
+  /** What is stored, as it was read last. */
+  readonly base: Values;
   readonly change: (changed: Partial<Values>) => void;
-  /** To be called once it is stored. */
-  readonly settle: () => void;
+  /** To be called with what is stored by now. */
+  readonly settle: (stored: Values) => void;
 }
 
-/** What a person makes of what is stored. It stays when that is read again, and is not left without being asked. */
+/** Those members that differ. Only they are stored, because somebody else may have changed the others since they were read. */
+export function changesOf<Values extends object>(before: Values, after: Values): Partial<Values> {
+  const standing = new Map(Object.entries(before).map(([name, value]) => [name, JSON.stringify(value)]));
+  const changed = Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== standing.get(name));
+  return Object.fromEntries(changed) as Partial<Values>;
+}
+
+/** What a person makes of what is stored. What is edited stays when that is read again, and is not left without being asked. */
 export function useDraft<Values extends object>(stored: Values): Draft<Values> {
   const [values, setValues] = useState(stored);
   const [base, setBase] = useState(stored);
   const text = JSON.stringify(stored);
-  const latest = useRef({ values, base });
-  latest.current = { values, base };
+  const latest = useRef(base);
+  latest.current = base;
   useEffect(() => {
     // Of the values as they are by now: what is typed before this runs for the first time is not drawn yet.
-    setValues((last) => (isChanged(last, latest.current.base) ? last : stored));
+    setValues((last) => ({ ...stored, ...changesOf(latest.current, last) }));
     setBase(stored);
     // The text stands for what is stored, which is made anew with each drawing.
   }, [text]);
   useUnsaved(isChanged(values, base));
   const change = useCallback((changed: Partial<Values>) => setValues((last) => ({ ...last, ...changed })), []);
-  const settle = useCallback(() => setBase(latest.current.values), []);
-  return { values, change, settle };
+  return { values, base, change, settle: setBase };
 }
 
 const isChanged = (one: object, other: object): boolean => JSON.stringify(one) !== JSON.stringify(other);

@@ -125,6 +125,26 @@ describeConsole("what arrives", (console) => {
       await page.getByText("90 days").waitFor();
     });
 
+    it("keep what somebody else changed since the list was read", async () => {
+      const workspace = await fresh();
+      const schemaId = await workspace.schema(SIGNUP_SCHEMA, null);
+      const orders = { name: "Orders", schema_id: schemaId, unified_profile: true, retention_days: 30 };
+      const made = await workspace.send("POST", "/v1/datasets", orders);
+      const path = `/v1/datasets/${textAt(made.body, "dataset_id")}`;
+      const { page } = await console().open(workspace, { path: "/datasets", as: "admin" });
+      await page.getByText("30 days").waitFor();
+      const changed = { unified_profile: false, retention_days: 365 };
+      assert.equal((await workspace.send("PATCH", path, changed)).status, 200);
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.getByLabel("Name").fill("All orders");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("The dataset All orders is saved.").waitFor();
+      const { body } = await workspace.send("GET", "/v1/datasets");
+      const { name, unified_profile, retention_days } = (body["datasets"] as Record<string, unknown>[])[0]!;
+      assert.deepEqual({ name, unified_profile, retention_days }, { name: "All orders", ...changed });
+      await page.getByText("365 days").waitFor();
+    });
+
     it("are made by keyboard alone, and say where a schema is missing", async () => {
       const workspace = await fresh();
       const first = await console().open(workspace, { path: "/datasets", as: "admin" });

@@ -72,6 +72,19 @@ describeConsole("set up", (console) => {
     await page.getByText("on: more than 9 people").waitFor();
   });
 
+  it("turns on the shared identifier limit, and keeps what somebody else changed since the page was read", async () => {
+    const workspace = await fresh();
+    const { page } = await console().open(workspace, { path: "/start", as: "admin" });
+    const turn = page.getByRole("button", { name: "Turn on: Shared identifier limit" });
+    await turn.waitFor();
+    const changed = { shared_identifier_limit: null, sending_keys_add_namespaces: true };
+    assert.equal((await workspace.send("PUT", "/v1/identity/settings", changed)).status, 200);
+    await turn.click();
+    await page.getByText("on: more than 5 people").waitFor();
+    const { body } = await workspace.send("GET", "/v1/identity/settings");
+    assert.deepEqual(body, { ...changed, shared_identifier_limit: 5 });
+  });
+
   it("leads there by keyboard alone", async () => {
     const workspace = await fresh();
     const { page } = await console().open(workspace, { path: "/start" });

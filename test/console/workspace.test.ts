@@ -147,6 +147,21 @@ describeConsole("the workspace", (console) => {
     assert.deepEqual([body["limit"], body["blocked"]], [2, ["0000", "unknown"]]);
   });
 
+  it("has namespaces that keep what somebody else changed since the list was read", async () => {
+    const workspace = await fresh();
+    await workspace.send("PUT", "/v1/namespaces/till", { priority: 3 });
+    const { page } = await console().open(workspace, { path: "/namespaces", as: "admin" });
+    const row = page.getByRole("row", { name: /till/ });
+    await row.waitFor();
+    await workspace.send("PUT", "/v1/namespaces/till", { limit: 1, blocked: ["0000"] });
+    await row.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Priority").fill("4");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("The namespace till is saved.").waitFor();
+    const { limit, priority, blocked } = (await workspace.send("GET", "/v1/namespaces/till")).body;
+    assert.deepEqual([limit, priority, blocked], [1, 4, ["0000"]]);
+  });
+
   it("has namespaces, made by keyboard alone", async () => {
     const workspace = await fresh();
     const { page } = await console().open(workspace, { path: "/namespaces", as: "admin" });
@@ -199,6 +214,30 @@ describeConsole("the workspace", (console) => {
     await look("settings");
     assert.equal((await workspace.send("GET", "/v1/identity/settings")).body["shared_identifier_limit"], 5);
     assert.equal((await workspace.send("GET", "/v1/sdk/settings")).body["phone"], true);
+  });
+
+  it("has settings that keep what somebody else changed since the page was read, and shows it once they are saved", async () => {
+    const workspace = await fresh();
+    const { page } = await console().open(workspace, { path: "/settings", as: "admin" });
+    const adds = page.getByLabel("Keys that only send may add namespaces");
+    const phone = page.getByLabel("Take the phone number as an identifier");
+    await phone.waitFor();
+    await adds.waitFor();
+    const shared = { shared_identifier_limit: null, sending_keys_add_namespaces: true };
+    assert.equal((await workspace.send("PUT", "/v1/identity/settings", shared)).status, 200);
+    assert.equal((await workspace.send("PUT", "/v1/sdk/settings", { phone: true })).status, 200);
+    await page.getByLabel("Shared identifier limit").fill("5");
+    await page.getByRole("button", { name: "Save" }).first().click();
+    await page.getByText("The identity settings are saved.").waitFor();
+    await page.getByLabel("Take the device id as an identifier").check();
+    await page.getByRole("button", { name: "Save" }).last().click();
+    await page.getByText("The settings for events are saved.").waitFor();
+    const { body: identity } = await workspace.send("GET", "/v1/identity/settings");
+    assert.deepEqual(identity, { ...shared, shared_identifier_limit: 5 });
+    const { body: sdk } = await workspace.send("GET", "/v1/sdk/settings");
+    assert.deepEqual([sdk["phone"], sdk["device_id"]], [true, true]);
+    await page.locator("input:checked").nth(2).waitFor();
+    assert.deepEqual([await adds.isChecked(), await phone.isChecked()], [true, true]);
   });
 
   it("has settings, saved by keyboard alone, and read by a viewer", async () => {

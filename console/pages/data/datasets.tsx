@@ -5,7 +5,7 @@ import { api } from "../../api/http.js";
 import type { Backfill, Dataset, Schema } from "../../api/records.js";
 import { href } from "../../state/router.js";
 import { useMay } from "../../state/session.js";
-import { useDraft, whenFree } from "../../state/unsaved.js";
+import { changesOf, useDraft, whenFree } from "../../state/unsaved.js";
 import {
   Badge,
   Button,
@@ -179,7 +179,7 @@ function Edit({
 }): JSX.Element {
   const standing = of === "new" ? null : of;
   const schemas = useQuery<{ readonly schemas: readonly Schema[] }>(standing === null ? "/v1/schemas?limit=100" : null);
-  const { values, change } = useDraft({
+  const { values, base, change } = useDraft({
     name: standing?.name ?? "",
     schemaId: standing?.schema_id ?? "",
     isFolded: standing?.unified_profile ?? true,
@@ -188,9 +188,14 @@ function Edit({
   const { name, schemaId, isFolded, days } = values;
   const close = (): void => whenFree(onClose);
   const storing = useAction(async () => {
-    const body = { name: name.trim(), unified_profile: isFolded, retention_days: days === "" ? null : Number(days) };
+    const bodyOf = (of: typeof values) => ({
+      name: of.name.trim(),
+      unified_profile: of.isFolded,
+      retention_days: of.days === "" ? null : Number(of.days),
+    });
+    const body = bodyOf(values);
     if (standing === null) await api("POST", "/v1/datasets", { ...body, schema_id: schemaId });
-    else await api("PATCH", `/v1/datasets/${standing.dataset_id}`, body);
+    else await api("PATCH", `/v1/datasets/${standing.dataset_id}`, changesOf(bodyOf(base), body));
     return true;
   });
   const submit = async (): Promise<void> => {

@@ -5,13 +5,14 @@ import type { IdentitySettings, Namespace } from "../../api/records.js";
 import { useMay } from "../../state/session.js";
 import { Badge, Button, Failure } from "../../ui/kit.js";
 
+const SETTINGS = "/v1/identity/settings";
+
 export interface ApartState {
   readonly isDone: boolean;
   readonly loginLimit: number | null | undefined;
   readonly sharedLimit: number | null | undefined;
   /** The shared identifier limit counts nothing else than values of namespaces that have a limit. Null while it is not known. */
   readonly hasLimits: boolean | null;
-  readonly settings: IdentitySettings | null;
   readonly reload: () => void;
   readonly error: unknown;
 }
@@ -20,7 +21,7 @@ export interface ApartState {
 export function useApart(): ApartState {
   const user = useQuery<Namespace>("/v1/namespaces/user_id");
   const all = useQuery<{ readonly namespaces: readonly Namespace[] }>("/v1/namespaces?limit=100");
-  const settings = useQuery<IdentitySettings>("/v1/identity/settings");
+  const settings = useQuery<IdentitySettings>(SETTINGS);
   const [loginLimit, sharedLimit] = [user.data?.limit, settings.data?.shared_identifier_limit];
   return {
     // What is set for user_id is a limit before the list is read again.
@@ -28,7 +29,6 @@ export function useApart(): ApartState {
     isDone: typeof loginLimit === "number" && typeof sharedLimit === "number",
     loginLimit,
     sharedLimit,
-    settings: settings.data,
     reload: () => {
       user.reload();
       all.reload();
@@ -42,13 +42,14 @@ const SHARED_LIMIT = 5;
 
 export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
   const mayEdit = useMay("admin");
-  const { loginLimit, sharedLimit, hasLimits, settings, reload } = apart;
+  const { loginLimit, sharedLimit, hasLimits, reload } = apart;
   const limiting = useAction(async () => {
     await api("PUT", "/v1/namespaces/user_id", { limit: 1 });
     reload();
   });
   const sharing = useAction(async () => {
-    await api("PUT", "/v1/identity/settings", { ...settings, shared_identifier_limit: SHARED_LIMIT });
+    const standing = await api<IdentitySettings>("GET", SETTINGS);
+    await api("PUT", SETTINGS, { ...standing, shared_identifier_limit: SHARED_LIMIT });
     reload();
   });
   return (

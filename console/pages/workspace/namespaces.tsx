@@ -4,7 +4,7 @@ import { useAction, usePages } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { Namespace } from "../../api/records.js";
 import { useMay } from "../../state/session.js";
-import { useDraft, whenFree } from "../../state/unsaved.js";
+import { changesOf, useDraft, whenFree } from "../../state/unsaved.js";
 import {
   AreaField,
   Badge,
@@ -108,6 +108,21 @@ export function Page(): JSX.Element {
   );
 }
 
+interface Fields extends Pick<Namespace, "name" | "kind" | "normalization"> {
+  readonly limit: string;
+  readonly priority: string;
+  readonly blocked: string;
+}
+
+const bodyOf = ({ kind, normalization, limit, priority, blocked }: Fields) => ({
+  kind,
+  normalization,
+  limit: limit === "" ? null : Number(limit),
+  // What is not given stays.
+  ...(priority === "" ? {} : { priority: Number(priority) }),
+  blocked: blocked.split("\n").filter((line) => line !== ""),
+});
+
 function Edit({
   of,
   onClose,
@@ -118,7 +133,7 @@ function Edit({
   readonly onDone: (name: string) => void;
 }): JSX.Element {
   const isNew = of.name === "";
-  const { values, change } = useDraft({
+  const { values, base, change } = useDraft<Fields>({
     name: of.name,
     kind: of.kind,
     normalization: of.normalization,
@@ -133,14 +148,8 @@ function Edit({
     api("PUT", `/v1/namespaces/${encodeURIComponent(name.trim())}`, body).then(() => true),
   );
   const submit = async (): Promise<void> => {
-    const done = await storing.run({
-      kind,
-      normalization,
-      limit: limit === "" ? null : Number(limit),
-      // What is not given stays.
-      ...(priority === "" ? {} : { priority: Number(priority) }),
-      blocked: blocked.split("\n").filter((line) => line !== ""),
-    });
+    const body = bodyOf(values);
+    const done = await storing.run(isNew ? body : changesOf(bodyOf(base), body));
     if (done === true) onDone(name.trim());
   };
   return (

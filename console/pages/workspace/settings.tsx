@@ -3,7 +3,7 @@ import { useAction, useQuery, type Query } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { IdentitySettings, Namespace, SdkSettings } from "../../api/records.js";
 import { useMay, useMe } from "../../state/session.js";
-import { useDraft } from "../../state/unsaved.js";
+import { changesOf, useDraft } from "../../state/unsaved.js";
 import {
   Button,
   Card,
@@ -92,6 +92,11 @@ function useHasLimits(): boolean | null {
   return all === null ? null : all.namespaces.some(({ limit }) => limit !== null);
 }
 
+const bodyOf = ({ limit, adds }: { readonly limit: string; readonly adds: boolean }) => ({
+  shared_identifier_limit: limit === "" ? null : Number(limit),
+  sending_keys_add_namespaces: adds,
+});
+
 function Identity({
   settings,
   query,
@@ -100,18 +105,16 @@ function Identity({
   readonly query: Query<IdentitySettings>;
 }): JSX.Element {
   const mayEdit = useMay("admin");
-  const { values, change, settle } = useDraft({
+  const { values, base, change, settle } = useDraft({
     limit: settings.shared_identifier_limit === null ? "" : String(settings.shared_identifier_limit),
     adds: settings.sending_keys_add_namespaces,
   });
   const { limit, adds } = values;
   const hasLimits = useHasLimits();
   const storing = useAction(async () => {
-    await api("PUT", "/v1/identity/settings", {
-      shared_identifier_limit: limit === "" ? null : Number(limit),
-      sending_keys_add_namespaces: adds,
-    });
-    settle();
+    const standing = await api<IdentitySettings>("GET", "/v1/identity/settings");
+    await api("PUT", "/v1/identity/settings", { ...standing, ...changesOf(bodyOf(base), bodyOf(values)) });
+    settle(values);
     notify("The identity settings are saved.");
     query.reload();
   });
@@ -161,13 +164,13 @@ function Identity({
   );
 }
 
-/** A form of some of these settings: the others are stored as they stand. */
+/** A form of some of these settings: the others, and those that nobody edited here, are stored as they stand. */
 function useSdkForm<Values extends Partial<SdkSettings>>(values: Values, reload: () => void) {
   const draft = useDraft(values);
   const storing = useAction(async () => {
     const standing = await api<SdkSettings>("GET", "/v1/sdk/settings");
-    await api("PUT", "/v1/sdk/settings", { ...standing, ...draft.values });
-    draft.settle();
+    await api("PUT", "/v1/sdk/settings", { ...standing, ...changesOf(draft.base, draft.values) });
+    draft.settle(draft.values);
     notify("The settings for events are saved.");
     reload();
   });
