@@ -30,7 +30,8 @@ export function listen(
       const pieces = (text + next.value).split("\n\n");
       text = pieces.pop() ?? "";
       for (const piece of pieces) {
-        const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(piece) ?? [];
+        // U+2028 and U+2029 end no line of a stream, but without the flag they end what `.` matches.
+        const [, name, data] = /^event: (\w+)\ndata: (.*)$/s.exec(piece) ?? [];
         if (name !== undefined && data !== undefined) told({ name, data: JSON.parse(data) as unknown });
       }
     }

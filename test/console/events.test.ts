@@ -41,6 +41,26 @@ describeConsole("what arrives", (console) => {
       await write(page, "Filter", "nothing like it").catch(() => page.getByLabel("Filter").fill("nothing like it"));
       await page.getByText("None of these events matches").waitFor();
     });
+
+    it("show what has another sign for the end of a line, and all bytes of what is not ASCII", async () => {
+      const workspace = await fresh();
+      const schemaId = await workspace.schema();
+      const { page } = await console().open(workspace, { path: "/live", as: "viewer" });
+      await page.getByText("Watching").waitFor();
+      await workspace.collect(schemaId, { email: "ada@example.com", city: "Zürich" });
+      await workspace.collect(schemaId, { email: "ada@example.com", city: "one\u2028two\u2029three" });
+      const cut = page.getByText("The first 4 KiB");
+      for (const text of ["Zürich", "three"]) {
+        const row = page.locator(".live-row", { hasText: text });
+        await row.click();
+        await page.getByRole("region", { name: "payload" }).getByText(text).waitFor();
+        assert.equal(await cut.count(), 0, text);
+        await row.click();
+      }
+      await workspace.collect(schemaId, { email: "ada@example.com", note: "ü".repeat(2_100) });
+      await page.locator(".live-row", { hasText: "üü" }).click();
+      await cut.waitFor();
+    });
   });
 
   describe("schemas", () => {

@@ -48,7 +48,7 @@ export function Row({
   const { verdict, schema_id: schemaId, code, errors, payload, at } = entry;
   const [first] = errors;
   const id = `live-${entry.n}`;
-  const isCut = payload.length < entry.payload_bytes;
+  const isCut = isOpened && new TextEncoder().encode(payload).length < entry.payload_bytes;
   return (
     <li>
       <button type="button" class="live-row" aria-expanded={isOpened} aria-controls={id} onClick={onToggle}>
