@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../support/console/console.js";
+import { wereRefused } from "../support/console/hands.js";
 import { eventually } from "../support/eventually.js";
 import { startReceiver, type Receiver } from "../support/service/receiver.js";
 import { textAt, until, type TestWorkspace } from "../support/service/app.js";
@@ -61,6 +62,32 @@ describeConsole(
       await gone.getByRole("cell", { name: "erasure", exact: true }).waitFor();
       assert.equal(await gone.getByRole("link").count(), 0, "nothing is left to be opened");
       await look("feed-erased");
+    });
+
+    it("are followed further after a refusal that passes, which is told meanwhile", async () => {
+      const { workspace, schemaId } = await parisians();
+      await enter(workspace, schemaId, "ada@example.com");
+      await head(workspace, 1);
+      const opened = await console().open(workspace, { path: "/audiences", as: "viewer" });
+      const { page, go } = opened;
+      let refusals = 2;
+      await page.route(/\/v1\/feed\?/, async (route) => {
+        const isRefused = refusals > 0 && new URL(route.request().url()).searchParams.get("after") === "1";
+        if (!isRefused) return route.fallback();
+        refusals -= 1;
+        const problem = { status: 503, code: "unavailable", title: "Unavailable", detail: "A store does not answer." };
+        await route.fulfill({ status: 503, contentType: "application/problem+json", json: problem });
+      });
+      await go("/feed");
+      const told = page.getByText("A store does not answer.");
+      await told.waitFor();
+      await page.getByText("Connecting").waitFor();
+      await page.getByRole("cell", { name: "entered" }).waitFor();
+      await told.waitFor({ state: "detached" });
+      await page.getByText("Watching").waitFor();
+      await enter(workspace, schemaId, "grace@example.com");
+      await page.getByRole("link", { name: "grace@example.com" }).waitFor();
+      wereRefused(opened, 503, 503);
     });
 
     it("do not say that nobody came to an audience where earlier entries are still to be read", async () => {

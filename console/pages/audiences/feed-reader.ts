@@ -42,14 +42,31 @@ export function useFeed(audienceId: string): Feed {
   useEffect(() => {
     const abort = new AbortController();
     const { signal } = abort;
+    /** Goes on after what passes, such as a 503 of a service that is about to end: nothing of what is shown is lost by it. */
+    const patiently = async (after: number, limit: number, waitS?: number): Promise<FeedPage> => {
+      for (let wait = waitS; ; wait = undefined) {
+        try {
+          // After a failure without a wait, so that it is known at once that it passed.
+          const page = await read(after, { limit, wait }, signal);
+          setError(null);
+          return page;
+        } catch (failed) {
+          if (!isPassing(failed)) throw failed;
+          setWatching(false);
+          setError(failed);
+          await pause();
+        }
+      }
+    };
     const follow = async (): Promise<void> => {
-      const { head, oldest } = await read(0, { limit: 1 }, signal).catch(trimmed);
+      const { head, oldest } = await patiently(0, 1).catch(trimmed);
       const from = Math.max(0, oldest - 1, head - step);
-      const first = await read(from, { limit: LIMIT }, signal);
+      const first = await patiently(from, LIMIT);
       setState({ entries: first.entries.toReversed(), from, oldest });
       setWatching(true);
       for (let after = first.next; !signal.aborted;) {
-        const page = await read(after, { limit: LIMIT, wait: WAIT_S }, signal);
+        const page = await patiently(after, LIMIT, WAIT_S);
+        setWatching(true);
         after = page.next;
         if (page.entries.length > 0)
           setState(
@@ -68,7 +85,7 @@ export function useFeed(audienceId: string): Feed {
           if (failed instanceof AwayError) return;
           // What was read is of before: another store, or kept no more.
           if (!isMoved(failed)) return setError(failed);
-          await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+          await pause();
         }
       }
     };
@@ -96,6 +113,11 @@ export function useFeed(audienceId: string): Feed {
     isReading: going.isBusy,
   };
 }
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof ApiError && (error.problem.status === 429 || error.problem.status >= 500);
 
 const isMoved = (error: unknown): boolean =>
   error instanceof ApiError && ["unknown_position", "feed_trimmed"].includes(error.problem.code);
