@@ -14,10 +14,12 @@ export interface Query<Data> {
 export interface QueryOptions {
   /** Milliseconds until it is read again, while the page can be seen. */
   readonly every?: number;
+  /** It is read again when this is another one. */
+  readonly stamp?: string;
 }
 
 /** Reads a path and keeps it fresh: again when the service was away, and every so often. A null path reads nothing. */
-export function useQuery<Data>(path: string | null, { every }: QueryOptions = {}): Query<Data> {
+export function useQuery<Data>(path: string | null, { every, stamp }: QueryOptions = {}): Query<Data> {
   const [state, setState] = useState<{ path: string | null; data: Data | null; error: unknown; isLoading: boolean }>({
     path,
     data: null,
@@ -60,7 +62,7 @@ export function useQuery<Data>(path: string | null, { every }: QueryOptions = {}
       abort.abort();
       clearTimeout(timer);
     };
-  }, [path, asked, returned, every]);
+  }, [path, asked, returned, every, stamp]);
 
   const reload = useCallback(() => setAsked((count) => count + 1), []);
   const isOfPath = state.path === path;
@@ -82,45 +84,68 @@ type PageOf<Item> = Readonly<Record<string, unknown>> & { readonly next_cursor?:
   readonly items?: readonly Item[];
 };
 
+const cursorOf = (pages: readonly PageOf<unknown>[]): string | null => pages.at(-1)?.next_cursor ?? null;
+const itemsOf = <Item>(name: string, page: PageOf<Item>): readonly Item[] =>
+  (page[name] as readonly Item[] | undefined) ?? [];
+
+/** Reads on behind these pages until there are so many. A page without items shows nothing, and is not the end while there is a cursor. */
+async function readOn<Item>(
+  {
+    path,
+    name,
+    count,
+    signal,
+  }: Record<"path" | "name", string> & { readonly count: number; readonly signal: AbortSignal },
+  pages: readonly PageOf<Item>[],
+): Promise<readonly PageOf<Item>[]> {
+  const cursor = cursorOf(pages);
+  if (cursor === null || (pages.length >= count && itemsOf(name, pages.at(-1)!).length > 0)) return pages;
+  const joined = `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
+  const page = await api<PageOf<Item>>("GET", joined, undefined, { signal });
+  return readOn({ path, name, count, signal }, [...pages, page]);
+}
+
 /** A list of `/v1`, page by page. `name` is the member of the answer that holds the items. */
 export function usePages<Item>(path: string | null, name: string, options: QueryOptions = {}): Pages<Item> {
   const first = useQuery<PageOf<Item>>(path, options);
-  const [further, setFurther] = useState<readonly PageOf<Item>[]>([]);
+  const { data: begin } = first;
+  const [pages, setPages] = useState<readonly PageOf<Item>[]>([]);
   const [error, setError] = useState<unknown>(null);
   const [isLoading, setLoading] = useState(false);
+  const [asked, setAsked] = useState(0);
+  const wanted = useRef(1);
   useEffect(() => {
-    setFurther([]);
     setError(null);
-  }, [path, first.data]);
-  const pages = first.data === null ? [] : [first.data, ...further];
-  const cursor = pages.at(-1)?.next_cursor ?? null;
-  const itemsIn = (page: PageOf<Item>): readonly Item[] => (page[name] as readonly Item[] | undefined) ?? [];
-  // A page without items shows nothing, and is not the end while there is a cursor.
-  const isBetween = cursor !== null && itemsIn(pages.at(-1)!).length === 0;
-  const latest = useRef(first.data);
-  latest.current = first.data;
-  const more = async (): Promise<void> => {
-    if (path === null || cursor === null || isLoading) return;
-    const began = first.data;
-    setLoading(true);
-    try {
-      const joined = `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
-      const page = await api<PageOf<Item>>("GET", joined);
-      // Of another list, or of this one before it was read again, it would not follow what is shown.
-      if (latest.current === began) setFurther((last) => [...last, page]);
-    } catch (failed) {
-      if (latest.current === began) setError(failed);
+    setLoading(begin !== null);
+    if (path === null || begin === null) {
+      wanted.current = 1;
+      return setPages([]);
     }
-    setLoading(false);
+    const abort = new AbortController();
+    const { signal } = abort;
+    const read = async (): Promise<void> => {
+      try {
+        // When the first page was read again, so are the others, which might not follow it any more. Until then all stay as they are.
+        const known = pages[0] === begin ? pages : [begin];
+        const found = await readOn({ path, name, count: wanted.current, signal }, known);
+        if (!signal.aborted) setPages(found);
+      } catch (failed) {
+        if (!signal.aborted) setError(failed);
+      }
+      if (!signal.aborted) setLoading(false);
+    };
+    void read();
+    return () => abort.abort();
+  }, [path, begin, asked]);
+  const more = (): void => {
+    if (isLoading) return;
+    wanted.current = pages.length + 1;
+    setAsked((count) => count + 1);
   };
-  useEffect(() => {
-    if (isBetween && !isLoading && error === null) void more();
-  }, [isBetween, isLoading, error]);
-  const items = pages.flatMap(itemsIn);
-  const isUnknown = first.data === null || (isBetween && items.length === 0);
+  const isKnown = begin !== null && pages.length > 0;
   return {
-    items: isUnknown ? null : items,
-    more: cursor === null ? null : () => void more(),
+    items: isKnown ? pages.flatMap((page) => itemsOf(name, page)) : null,
+    more: isKnown && cursorOf(pages) !== null ? more : null,
     error: first.error ?? error,
     isLoading: first.isLoading || isLoading,
     reload: first.reload,

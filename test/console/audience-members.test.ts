@@ -33,6 +33,29 @@ describeConsole("the members of an audience", (console) => {
     assert.equal(answers.length, 0);
   });
 
+  it("stay, all pages that somebody asked for, when they are read again because somebody came", async () => {
+    const workspace = await console().app.workspace("Shop");
+    const schemaId = await workspace.schema();
+    const come = async (n: number): Promise<void> => {
+      const { body } = await workspace.collect(schemaId, { email: `${n}@example.com` });
+      await workspace.settled(body["event_id"]);
+    };
+    await Promise.all(Array.from({ length: 60 }, (_, n) => come(n)));
+    const made = await workspace.send("POST", "/v1/audiences", { name: "Everybody", rule: {} });
+    const id = textAt(made.body, "audience_id");
+    await until(
+      () => workspace.send("GET", `/v1/audiences/${id}`),
+      ({ body }) => body["state"] === "live" && body["size"] === 60,
+    );
+    const { page } = await console().open(workspace, { path: `/audiences/${id}`, as: "viewer" });
+    const rows = page.locator("tbody tr");
+    await page.getByRole("button", { name: "Show more" }).click();
+    await rows.nth(59).waitFor();
+    await come(60);
+    await rows.nth(60).waitFor();
+    assert.equal(await rows.count(), 61);
+  });
+
   it("who would be in one stand in the same order whenever they are drawn, each with a link", async () => {
     const workspace = await console().app.workspace("Shop");
     const schemaId = await workspace.schema();

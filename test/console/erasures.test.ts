@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../support/console/console.js";
+import { DRAWN } from "../support/console/crawl.js";
 import type { TestWorkspace } from "../support/service/app.js";
 
 describeConsole("erasures", (console) => {
@@ -82,6 +83,25 @@ describeConsole("erasures", (console) => {
     await erase.focus();
     await page.keyboard.press("Enter");
     await page.getByText("The person is erased.").waitFor();
+  });
+
+  it("stay when they are read again, all pages that somebody asked for, with one more that was added", async () => {
+    const workspace = await console().app.workspace("Shop");
+    const erase = (n: number) =>
+      workspace.send("POST", "/v1/erasures", { identifiers: [{ namespace: "email", value: `${n}@example.com` }] });
+    for (let n = 0; n < 51; n += 1) assert.equal((await erase(n)).status, 202);
+    const { page } = await console().open(workspace, { path: "/erasures", as: "admin" });
+    const isRead = () => page.waitForResponse((response) => response.url().endsWith("/v1/erasures"));
+    const rows = page.locator("tbody tr");
+    await page.getByRole("button", { name: "Show more" }).click();
+    await rows.nth(50).waitFor();
+    await isRead();
+    await isRead();
+    await page.evaluate(DRAWN);
+    assert.equal(await rows.count(), 51);
+    await erase(51);
+    await rows.nth(51).waitFor();
+    assert.equal(await rows.count(), 52);
   });
 
   it("are not for who is no admin", async () => {

@@ -133,47 +133,39 @@ function RulePart({ part, nameOf }: { readonly part: Part; readonly nameOf: (id:
   );
 }
 
-/** Read again when the size is another one, so that the list agrees with the number above it. */
-function Members({
-  path,
-  size,
-  isLive,
-}: {
+interface MembersProps {
   readonly path: string;
   readonly size: number;
   readonly isLive: boolean;
-}): JSX.Element {
-  return (
-    <Card title="Members" note="In the order of their profile ids." isFlush>
-      <MemberTable key={`${size} ${String(isLive)}`} path={path} isLive={isLive} />
-    </Card>
-  );
 }
 
-function MemberTable({ path, isLive }: { readonly path: string; readonly isLive: boolean }): JSX.Element {
-  const members = usePages<Member>(`${path}/members?limit=50`, "members");
+/** Read again when the size is another one, so that the list agrees with the number above it. */
+function Members({ path, size, isLive }: MembersProps): JSX.Element {
+  const members = usePages<Member>(`${path}/members?limit=50`, "members", { stamp: `${size} ${isLive}` });
   const names = useNames((members.items ?? []).map(({ profile_id: id }) => id));
   return (
-    <PagedTable
-      label="Members"
-      pages={members}
-      keyOf={({ profile_id: id }) => id}
-      empty={
-        <Empty icon="person" title={isLive ? "Nobody is in it now" : "Profiles are being judged"}>
-          {isLive
-            ? "Whoever the rule holds for comes in by themselves, usually within a second."
-            : "Members show here as they are found."}
-        </Empty>
-      }
-      columns={[
-        {
-          name: "Profile",
-          fit: "wide",
-          show: ({ profile_id: id }) => <Person id={id} names={names} />,
-        },
-        { name: "Since", show: ({ since }) => <Time at={since} /> },
-      ]}
-    />
+    <Card title="Members" note="In the order of their profile ids." isFlush>
+      <PagedTable
+        label="Members"
+        pages={members}
+        keyOf={({ profile_id: id }) => id}
+        empty={
+          <Empty icon="person" title={isLive ? "Nobody is in it now" : "Profiles are being judged"}>
+            {isLive
+              ? "Whoever the rule holds for comes in by themselves, usually within a second."
+              : "Members show here as they are found."}
+          </Empty>
+        }
+        columns={[
+          {
+            name: "Profile",
+            fit: "wide",
+            show: ({ profile_id: id }) => <Person id={id} names={names} />,
+          },
+          { name: "Since", show: ({ since }) => <Time at={since} /> },
+        ]}
+      />
+    </Card>
   );
 }
 
