@@ -36,7 +36,12 @@ export function createBatches(
   const queue: Waiting[] = [];
   const stopped = new AbortController();
   let timer: ReturnType<typeof setTimeout> | null = null;
-  let sending: Promise<void> | null = null;
+  let isSending = false;
+  let isClosed = false;
+  /** Events that have their answer. */
+  let answered = 0;
+  /** Who waits until so many have it, first the fewest. */
+  const flushes: { readonly count: number; readonly resolve: () => void }[] = [];
 
   const next = (): readonly Waiting[] => {
     let sum = 0;
@@ -70,21 +75,35 @@ export function createBatches(
       await sendBatch(batch);
       // Only now: what is being sent counts among what waits.
       queue.splice(0, batch.length);
+      answered += batch.length;
+      while (flushes[0] !== undefined && flushes[0].count <= answered) flushes.shift()!.resolve();
     }
     // In the same turn as the last look at the queue, so that no event comes between.
-    sending = null;
+    isSending = false;
   };
-  /** Sends all that waits. Resolves when each event has its answer, and never rejects. */
+  /** Sends all that waits. Resolves when each event that waits now has its answer, whatever comes after it, and never rejects. */
   const flush = async (): Promise<void> => {
     if (timer !== null) clearTimeout(timer);
     timer = null;
-    if (queue.length > 0) await (sending ??= sendAll());
+    if (queue.length === 0) return;
+    const count = answered + queue.length;
+    const flushed = new Promise<void>((resolve) => flushes.push({ count, resolve }));
+    if (!isSending) {
+      isSending = true;
+      void sendAll();
+    }
+    await flushed;
+  };
+  const flushWithin = async (ms: number): Promise<void> => {
+    const patience = setTimeout(() => stopped.abort(), ms);
+    await flush();
+    clearTimeout(patience);
   };
 
   return {
     add: (event: NewEvent): Promise<Accepted> => {
       const added = new Promise<Accepted>((resolve, reject) => {
-        if (stopped.signal.aborted) throw new Error(CLOSED);
+        if (isClosed || stopped.signal.aborted) throw new Error(CLOSED);
         if (queue.length >= queueMax) throw new Error(`${queueMax} events wait to be sent`);
         // Made once, so that an event that is sent again is still the same event.
         const {
@@ -98,16 +117,17 @@ export function createBatches(
       });
       // Who does not await it is told by `onError`, and must not end the process.
       added.catch((error: unknown) => onError?.(error, event));
-      if (sending === null && queue.length >= batchMax) void flush();
-      else if (sending === null && queue.length > 0) timer ??= later(flush, lingerMs);
+      if (!isSending && queue.length >= batchMax) void flush();
+      else if (!isSending && queue.length > 0) timer ??= later(flush, lingerMs);
       return added;
     },
     flush,
-    /** Flushes, for so long; what the service has not answered by then is refused. */
+    /** Flushes, for so long; what the service has not answered by then is refused, and so is all that comes later. */
+    flushWithin,
+    /** The same, and takes nothing more. */
     close: async (withinMs: number): Promise<void> => {
-      const patience = setTimeout(() => stopped.abort(), withinMs);
-      await flush();
-      clearTimeout(patience);
+      isClosed = true;
+      await flushWithin(withinMs);
       stopped.abort();
     },
     hasWaiting: (): boolean => queue.length > 0,

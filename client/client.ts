@@ -21,9 +21,9 @@ export interface Client {
   profile(id: string): Promise<Profile>;
   /** Any other route. It is sent again only if that cannot do something twice. */
   request<Answer>(method: Call["method"], path: string, body?: unknown): Promise<Answer>;
-  /** Sends what waits, and resolves when the service has answered. */
+  /** Sends what waits, and resolves when the service has answered all that waits now. */
   flush(): Promise<void>;
-  /** Flushes for at most so long (10 seconds); then the client takes nothing more. */
+  /** Takes nothing more, and flushes for at most so long (10 seconds). */
   close(withinMs?: number): Promise<void>;
 }
 
@@ -33,7 +33,8 @@ export function createClient(options: ClientOptions): Client {
   /** A repeat of these answers the same and changes nothing. */
   const post = <Answer>(path: string, body: unknown): Promise<Answer> =>
     http<Answer>({ method: "POST", path, body, repeatable: true });
-  const stop = atExit(() => (batches.hasWaiting() ? batches.close(CLOSE_MS) : undefined));
+  // It is not closed by that: a program that waits for one event may go on with the next.
+  const stop = atExit(() => (batches.hasWaiting() ? batches.flushWithin(CLOSE_MS) : undefined));
   return {
     collect: batches.add,
     check: ({ schema_id, timestamp = new Date().toISOString(), payload }) =>

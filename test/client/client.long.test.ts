@@ -153,6 +153,51 @@ describe("The client", () => {
     assert.equal(proxy.seen.length, 1);
   });
 
+  const CHAIN = 200;
+  /** Sends the next event when the last one has its answer, until one is refused. */
+  function sendOneAfterTheOther(client: Client): { readonly all: Promise<unknown>; readonly count: () => number } {
+    let answered = 0;
+    const send = async (): Promise<void> => {
+      while (answered < CHAIN) {
+        await client.collect(eventOf(schemaId, answered));
+        answered += 1;
+      }
+    };
+    return { all: send().catch((error: unknown) => error), count: () => answered };
+  }
+
+  it("flushes what waits, and waits for nothing that comes later", async () => {
+    const client = await open();
+    const steady = sendOneAfterTheOther(client);
+    await client.flush();
+    assert.ok(steady.count() < CHAIN, `flushed after ${steady.count()} events`);
+    assert.equal(await steady.all, undefined);
+    assert.equal(steady.count(), CHAIN);
+  });
+
+  it("takes nothing more from its close on, so that a steady sender does not hold it up", async () => {
+    const { client, proxy } = await openBehind(() => "pass");
+    const steady = sendOneAfterTheOther(client);
+    await client.close();
+    assert.match(String(await steady.all), /closed/);
+    assert.deepEqual([steady.count(), proxy.seen.length], [1, 1]);
+  });
+
+  it("takes the next event of a program that waits for each with nothing else to do", async () => {
+    const program = `
+      import { createClient } from ${JSON.stringify(MODULE)};
+      const client = createClient({ url: ${JSON.stringify(app().url)}, key: process.env.ONYM_KEY, lingerMs: 600_000 });
+      for (let n = 0; n < 3; n += 1) {
+        await client.collect(${JSON.stringify(eventOf(schemaId, 0, "step@example.com"))});
+        await client.lookUp([${JSON.stringify(user("step@example.com"))}]);
+      }
+      console.log("done");
+    `;
+    const env = { ...process.env, ONYM_KEY: await workspace.key("editor") };
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], { env });
+    assert.equal(stdout, "done\n");
+  });
+
   it("refuses an event when too many wait, and every event when it is closed", async () => {
     const client = await open({ queueMax: 1, lingerMs: 60_000 });
     const first = client.collect(eventOf(schemaId, 1));
