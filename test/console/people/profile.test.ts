@@ -280,6 +280,23 @@ describeConsole("a profile", (console) => {
     assert.equal(textAt(saved, "nodes.length"), "3");
   });
 
+  it("does not say of a file that it holds all, where the service tells only a part of so large a profile", async () => {
+    const workspace = await console().app.workspace();
+    const { profileId } = await aPerson(workspace, "large");
+    const { page } = await console().open(workspace, { as: "viewer", path: `/profiles/${profileId}` });
+    await page.route(`**/v1/profiles/${profileId}`, async (route) => {
+      const json = (await (await route.fetch()).json()) as object;
+      await route.fulfill({ json: { ...json, partial: true } });
+    });
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save as a file" }).click(),
+    ]);
+    await page.getByText("in the file are those of its first 3 identifiers").waitFor();
+    const saved: unknown = JSON.parse(await readFile(await download.path(), "utf8"));
+    assert.equal(textAt(saved, "complete"), "false");
+  });
+
   it("says that there is no such profile", async () => {
     const { page, look, wrongs } = await console().open(await console().app.workspace(), {
       path: "/profiles/01900000-0000-7000-8000-000000000000",

@@ -59,7 +59,8 @@ async function gather(profile: Profile, told: (items: number) => void) {
     api<Profile>("GET", path),
     api<{ readonly traits: unknown }>("GET", `${path}/traits`),
   ]);
-  return { saved_at: new Date().toISOString(), complete: isWhole, profile: now, traits: traits.traits, ...parts };
+  const complete = isWhole && now.partial !== true;
+  return { saved_at: new Date().toISOString(), complete, profile: now, traits: traits.traits, ...parts };
 }
 
 function keep(name: string, text: string): void {
@@ -72,6 +73,13 @@ function keep(name: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
+function whatIsIn({ complete, profile }: Awaited<ReturnType<typeof gather>>): string {
+  if (complete) return "The file holds all that is known of this person.";
+  if (profile.partial === true)
+    return `The profile is large: the traits, audiences and events in the file are those of its first ${profile.identifiers.length.toLocaleString("en")} identifiers. The exports of /v1 have all events.`;
+  return `The file holds the first ${ITEMS_MAX.toLocaleString("en")} entries of each list. The exports of /v1 have all of it.`;
+}
+
 /** For whoever asks what is known of them. */
 export function SaveButton({ of }: { readonly of: Profile }): JSX.Element {
   const [read, setRead] = useState(0);
@@ -79,11 +87,7 @@ export function SaveButton({ of }: { readonly of: Profile }): JSX.Element {
     setRead(0);
     const whole = await gather(of, setRead);
     keep(`profile-${of.profile_id}.json`, JSON.stringify(whole, null, 2));
-    notify(
-      whole.complete
-        ? "The file holds all that is known of this person."
-        : `The file holds the first ${ITEMS_MAX.toLocaleString("en")} entries of each list. The exports of /v1 have all of it.`,
-    );
+    notify(whatIsIn(whole));
   });
   return (
     <>
