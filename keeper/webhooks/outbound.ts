@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import http from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
@@ -75,7 +76,11 @@ function createLimit(ends: AbortSignal, timeoutMs: number) {
     abort();
   }, timeoutMs);
   if (ends.aborted) abort();
-  else ends.addEventListener("abort", abort);
+  else {
+    // Otherwise Node warns of eleven tries at once as of a leak.
+    setMaxListeners(0, ends);
+    ends.addEventListener("abort", abort);
+  }
   return {
     signal: controller.signal,
     isOverdue: (): boolean => isOverdue,
