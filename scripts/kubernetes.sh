@@ -31,8 +31,10 @@ helm lint --quiet --strict deploy/k8s/chart 2>/dev/null
 helm template onym deploy/k8s/chart >"$out/chart.yaml" 2>/dev/null
 helm template onym deploy/k8s/chart --set image=registry.example/onym:1 --set settings.LOG_LEVEL=warn \
   --set patches.HorizontalPodAutoscaler/onym-gateway.spec.maxReplicas=20 >"$out/chart-with-values.yaml" 2>/dev/null
+helm template onym deploy/k8s/chart --set settings.LOG_LEVEL=warn >"$out/chart-warn.yaml" 2>/dev/null
+helm template onym deploy/k8s/chart --set patches.ConfigMap/onym-settings.data.LOG_LEVEL=error >"$out/chart-error.yaml" 2>/dev/null
 
-for name in base example chart chart-with-values; do
+for name in base example chart chart-with-values chart-warn chart-error; do
   kubernetes-validate --strict --quiet "$out/$name.yaml"
   echo "$name: $(grep -c '^kind:' "$out/$name.yaml") objects are valid"
 done
@@ -47,5 +49,8 @@ assert base == chart, [name for name in base.keys() | chart.keys() if base.get(n
 differ = sorted(name for name in base if base[name] != changed[name])
 expected = ["ConfigMap/onym-settings", "Deployment/onym-gateway", "Deployment/onym-worker", "HorizontalPodAutoscaler/onym-gateway"]
 assert differ == expected, differ
-print("the chart is the base, and its values change what they name")
+for name in ("Deployment/onym-gateway", "Deployment/onym-worker"):
+    templates = [yaml.safe_dump(some[name]["spec"]["template"]) for some in (base, objects("chart-warn"), objects("chart-error"))]
+    assert len(set(templates)) == 3, f"{name} keeps its pods when the settings change"
+print("the chart is the base, and its values change what they name, and the pods with it")
 PYTHON

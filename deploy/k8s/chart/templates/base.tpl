@@ -1,3 +1,4 @@
+{{- $settings := list $.Values.settings (get $.Values.patches "ConfigMap/onym-settings") }}
 {{- range $path, $bytes := .Files.Glob "base/*.yaml" }}
 {{- $object := $.Files.Get $path | fromYaml }}
 {{- if ne $object.kind "Kustomization" }}
@@ -10,6 +11,11 @@
 {{- end }}
 {{- if eq $object.kind "Deployment" }}
 {{- $_ := set (first $object.spec.template.spec.containers) "image" $.Values.image }}
+{{- if compact $settings }}
+{{- /* A pod reads its settings at its start only, so other settings are to make other pods. */}}
+{{- $sum := dict "checksum/settings" ($.Files.Get "base/settings.yaml" | cat (toJson $settings) | sha256sum) }}
+{{- $_ := set $object.spec.template.metadata "annotations" (merge $sum ($object.spec.template.metadata.annotations | default dict)) }}
+{{- end }}
 {{- end }}
 ---
 {{ toYaml $object }}
