@@ -31,7 +31,8 @@ helm lint --quiet --strict deploy/k8s/chart 2>/dev/null
 helm template onym deploy/k8s/chart >"$out/chart.yaml" 2>/dev/null
 helm template onym deploy/k8s/chart --set image=registry.example/onym:1 --set settings.LOG_LEVEL=warn \
   --set patches.HorizontalPodAutoscaler/onym-gateway.spec.maxReplicas=20 >"$out/chart-with-values.yaml" 2>/dev/null
-helm template onym deploy/k8s/chart --set settings.LOG_LEVEL=warn >"$out/chart-warn.yaml" 2>/dev/null
+printf 'settings: { LOG_LEVEL: warn, PAYLOAD_BYTES_MAX: 2000000, PORT: 8080 }\n' >"$out/values.yaml"
+helm template onym deploy/k8s/chart -f "$out/values.yaml" >"$out/chart-warn.yaml" 2>/dev/null
 helm template onym deploy/k8s/chart --set patches.ConfigMap/onym-settings.data.LOG_LEVEL=error >"$out/chart-error.yaml" 2>/dev/null
 
 for name in base example chart chart-with-values chart-warn chart-error; do
@@ -52,5 +53,8 @@ assert differ == expected, differ
 for name in ("Deployment/onym-gateway", "Deployment/onym-worker"):
     templates = [yaml.safe_dump(some[name]["spec"]["template"]) for some in (base, objects("chart-warn"), objects("chart-error"))]
     assert len(set(templates)) == 3, f"{name} keeps its pods when the settings change"
+data = objects("chart-warn")["ConfigMap/onym-settings"]["data"]
+assert {name: data[name] for name in ("LOG_LEVEL", "PAYLOAD_BYTES_MAX", "PORT")} == {
+    "LOG_LEVEL": "warn", "PAYLOAD_BYTES_MAX": "2000000", "PORT": "8080"}, data
 print("the chart is the base, and its values change what they name, and the pods with it")
 PYTHON

@@ -5,8 +5,9 @@
 {{- $patch := index $.Values.patches (printf "%s/%s" $object.kind $object.metadata.name) | default dict }}
 {{- $object = mustMergeOverwrite $object $patch }}
 {{- if eq $object.kind "ConfigMap" }}
+{{- /* A number of a values file is a float64, which toString writes as 2e+06. */}}
 {{- range $name, $value := $.Values.settings }}
-{{- $_ := set $object.data $name (toString $value) }}
+{{- $_ := set $object.data $name (ternary (toJson $value) (toString $value) (kindIs "float64" $value)) }}
 {{- end }}
 {{- end }}
 {{- if eq $object.kind "Deployment" }}
