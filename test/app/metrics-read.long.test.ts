@@ -29,11 +29,14 @@ const metricsOf = async (app: App): Promise<string> => (await app.send("GET", "/
 interface Asked {
   readonly metrics: readonly string[];
   readonly labels: readonly string[];
+  /** Metrics whose absence makes the query true. */
+  readonly absent: readonly string[];
   readonly hasError: boolean;
 }
 
 function read(query: string): Asked {
   const [metrics, labels]: [string[], string[]] = [[], []];
+  const absent = query.split(" or ").flatMap((part) => /^absent\((\w+)\)$/.exec(part)?.[1] ?? []);
   let hasError = false;
   parser.parse(query).iterate({
     enter: ({ name, type, from, to, node }) => {
@@ -42,7 +45,7 @@ function read(query: string): Asked {
       if (name === "LabelName") labels.push(query.slice(from, to));
     },
   });
-  return { metrics, labels, hasError };
+  return { metrics, labels, absent, hasError };
 }
 
 /** Grafana puts a time there. */
@@ -55,6 +58,8 @@ const dashboardQueries = (): readonly string[] =>
 const alertRules = (): readonly unknown[] =>
   listAt(parseYaml(textOf("deploy/prometheus/onym-alerts.yml")), "groups").flatMap((group) => listAt(group, "rules"));
 
+/** Prometheus says it of each process that it reads. */
+const OWN_METRIC = "up";
 /** Prometheus adds these to what it reads. */
 const ADDED_LABELS = ["job", "instance"];
 
@@ -115,20 +120,39 @@ describe("What reads the metrics", () => {
       const asked = read(query);
       assert.equal(asked.hasError, false, query);
       assert.ok(asked.metrics.length > 0, query);
-      for (const metric of asked.metrics) assert.ok(names.has(metric), `${metric} in ${query}`);
+      for (const metric of asked.metrics)
+        assert.ok(metric === OWN_METRIC || names.has(metric), `${metric} in ${query}`);
       for (const label of asked.labels)
         assert.ok(labels.has(label) || [...ADDED_LABELS, ...counted].includes(label), `${label} in ${query}`);
     }
   });
 
   it("the grammar sees a wrong name and a wrong query", () => {
-    assert.deepEqual(read("sum by (a) (rate(b{c='d'}[5m]))"), { metrics: ["b"], labels: ["a", "c"], hasError: false });
+    const asked = { metrics: ["b"], labels: ["a", "c"], absent: [], hasError: false };
+    assert.deepEqual(read("sum by (a) (rate(b{c='d'}[5m]))"), asked);
+    assert.deepEqual(read("a == 0 or absent(b)").absent, ["b"]);
     assert.equal(read("sum by (rate(b[5m])").hasError, true);
   });
 
-  it("there are nine alerts, and the page tells what to do at each", () => {
+  it("an alert says that no process is there, or none that works, and that one does not answer", () => {
+    const queries = alertRules().map((rule) => textAt(rule, "expr"));
+    // Each process has the first, and only one with a keeper the second.
+    for (const metric of ["onym_build_info", "onym_keeper_lag_seconds"])
+      assert.ok(
+        queries.some((query) => read(query).absent.includes(metric)),
+        metric,
+      );
+    const job = textOf("docs/operations.md").match(/job_name: (\w+)/)![1]!;
+    assert.ok(queries.some((query) => query.includes(`up{job="${job}"} == 0`)));
+  });
+
+  it("no alert asks for the least of what each process counts since its start: a new one would hide all others", () => {
+    for (const rule of alertRules()) assert.doesNotMatch(textAt(rule, "expr"), /\bmin\b[^)]*\)?[^)]*_lag_seconds/);
+  });
+
+  it("there are ten alerts, and the page tells what to do at each", () => {
     const rules = alertRules();
-    assert.equal(rules.length, 9);
+    assert.equal(rules.length, 10);
     const headings = new Set(
       textOf("docs/operations.md")
         .match(/^#+ .*$/gm)!
