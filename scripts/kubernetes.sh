@@ -27,6 +27,10 @@ out=$tools/rendered
 mkdir -p "$out"
 kubectl kustomize deploy/k8s/chart/base >"$out/base.yaml"
 kubectl kustomize deploy/k8s/example >"$out/example.yaml"
+# With its optional patches, too.
+rm -rf "$out/k8s" && cp -R deploy/k8s "$out/k8s"
+sed -i 's/^  # - /  - /' "$out/k8s/example/kustomization.yaml"
+kubectl kustomize "$out/k8s/example" >"$out/example-with-patches.yaml"
 helm lint --quiet --strict deploy/k8s/chart 2>/dev/null
 helm template onym deploy/k8s/chart >"$out/chart.yaml" 2>/dev/null
 helm template onym deploy/k8s/chart --set image=registry.example/onym:1 --set settings.LOG_LEVEL=warn \
@@ -35,7 +39,7 @@ printf 'settings: { LOG_LEVEL: warn, PAYLOAD_BYTES_MAX: 2000000, PORT: 8080 }\n'
 helm template onym deploy/k8s/chart -f "$out/values.yaml" >"$out/chart-warn.yaml" 2>/dev/null
 helm template onym deploy/k8s/chart --set patches.ConfigMap/onym-settings.data.LOG_LEVEL=error >"$out/chart-error.yaml" 2>/dev/null
 
-for name in base example chart chart-with-values chart-warn chart-error; do
+for name in base example example-with-patches chart chart-with-values chart-warn chart-error; do
   kubernetes-validate --strict --quiet "$out/$name.yaml"
   echo "$name: $(grep -c '^kind:' "$out/$name.yaml") objects are valid"
 done
@@ -53,6 +57,8 @@ assert differ == expected, differ
 for name in ("Deployment/onym-gateway", "Deployment/onym-worker"):
     templates = [yaml.safe_dump(some[name]["spec"]["template"]) for some in (base, objects("chart-warn"), objects("chart-error"))]
     assert len(set(templates)) == 3, f"{name} keeps its pods when the settings change"
+metrics = objects("example-with-patches")["HorizontalPodAutoscaler/onym-worker"]["spec"]["metrics"]
+assert [one["type"] for one in metrics] == ["Resource", "External"], metrics
 data = objects("chart-warn")["ConfigMap/onym-settings"]["data"]
 assert {name: data[name] for name in ("LOG_LEVEL", "PAYLOAD_BYTES_MAX", "PORT")} == {
     "LOG_LEVEL": "warn", "PAYLOAD_BYTES_MAX": "2000000", "PORT": "8080"}, data

@@ -41,6 +41,12 @@ const SECRETS = {
   OPERATOR_KEY: "x".repeat(32),
 };
 
+interface Autoscaler {
+  readonly spec: {
+    readonly scaleTargetRef: { readonly name: string };
+    readonly metrics: readonly { readonly type: string }[];
+  };
+}
 interface Policy {
   readonly podSelector: object;
   readonly egress?: readonly { readonly ports: readonly object[] }[];
@@ -89,10 +95,13 @@ describe("The objects for Kubernetes", () => {
     it(`keep a ${mode} up, make more of it, and say whom it may talk to`, () => {
       assert.deepEqual(deployment.spec.selector.matchLabels, labels);
       assert.deepEqual(read<Labelled>(`${mode}.budget.yaml`).spec.selector.matchLabels, labels);
-      const scaler = read<{ readonly spec: { readonly scaleTargetRef: { readonly name: string } } }>(
-        `${mode}.autoscaler.yaml`,
-      );
+      const scaler = read<Autoscaler>(`${mode}.autoscaler.yaml`);
       assert.equal(scaler.spec.scaleTargetRef.name, deployment.metadata.name);
+      // While another metric cannot be read, an autoscaler stops no pod.
+      assert.deepEqual(
+        scaler.spec.metrics.map(({ type }) => type),
+        ["Resource"],
+      );
       const { spec } = read<{ readonly spec: Policy }>(`${mode}.networkpolicy.yaml`);
       assert.deepEqual(spec.podSelector, { matchLabels: labels });
       // A worker sends webhooks, a gateway their tests.
