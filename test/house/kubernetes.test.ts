@@ -73,8 +73,9 @@ describe("The objects for Kubernetes", () => {
 
     it(`start a ${mode} with settings that are right`, () => {
       const own = Object.fromEntries(container!.env.map(({ name, value }) => [name, value]));
-      const { MODE } = readConfig({ ...settings, ...SECRETS, ...own });
+      const { MODE, OPERATOR_KEY } = readConfig({ ...settings, ...SECRETS, ...own });
       assert.equal(MODE, mode);
+      assert.equal(OPERATOR_KEY, mode === "gateway" ? SECRETS.OPERATOR_KEY : "");
       const sources = container!.envFrom.map((from) => Object.values(from)[0]!.name);
       assert.deepEqual(sources, ["onym-settings", "onym-secrets"]);
     });
