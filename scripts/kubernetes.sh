@@ -31,6 +31,7 @@ kubectl kustomize deploy/k8s/example >"$out/example.yaml"
 rm -rf "$out/k8s" && cp -R deploy/k8s "$out/k8s"
 sed -i 's/^  # - /  - /' "$out/k8s/example/kustomization.yaml"
 kubectl kustomize "$out/k8s/example" >"$out/example-with-patches.yaml"
+cp deploy/k8s/example/verify.job.yaml "$out/job.yaml"
 helm lint --quiet --strict deploy/k8s/chart 2>/dev/null
 helm template onym deploy/k8s/chart >"$out/chart.yaml" 2>/dev/null
 helm template onym deploy/k8s/chart --set image=registry.example/onym:1 --set settings.LOG_LEVEL=warn \
@@ -39,7 +40,7 @@ printf 'settings: { LOG_LEVEL: warn, PAYLOAD_BYTES_MAX: 2000000, PORT: 8080 }\n'
 helm template onym deploy/k8s/chart -f "$out/values.yaml" >"$out/chart-warn.yaml" 2>/dev/null
 helm template onym deploy/k8s/chart --set patches.ConfigMap/onym-settings.data.LOG_LEVEL=error >"$out/chart-error.yaml" 2>/dev/null
 
-for name in base example example-with-patches chart chart-with-values chart-warn chart-error; do
+for name in base example example-with-patches job chart chart-with-values chart-warn chart-error; do
   kubernetes-validate --strict --quiet "$out/$name.yaml"
   echo "$name: $(grep -c '^kind:' "$out/$name.yaml") objects are valid"
 done

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { textOf } from "../support/house/compose-file.js";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { ROOT, textOf } from "../support/house/compose-file.js";
 
 const dockerfile = textOf("Dockerfile").replaceAll(/\\\n\s*/g, "");
 const lines = dockerfile.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
@@ -53,6 +55,24 @@ describe("Dockerfile", () => {
     assert.equal(last("CMD"), 'CMD ["node", "--enable-source-maps", "--max-semi-space-size=32", "dist/app/main.js"]');
     assert.match(last("ENV"), /\bNODE_ENV=production\b/);
     assert.match(dockerfile, /^HEALTHCHECK .*\/healthz/m);
+  });
+
+  it("has each program that the pages run in it", () => {
+    const { include } = JSON.parse(textOf("tsconfig.build.json")) as { readonly include: readonly string[] };
+    const npmRuns = textOf("package.json");
+    const job = textOf("deploy/k8s/example/verify.job.yaml").replaceAll(", ", " ");
+    for (const text of [textOf("docs/deploy.md"), textOf("docs/scale.md") + job]) {
+      const programs = [...text.matchAll(/\bnode (dist\/\S+\.js)/g)].map(([, program]) => program!);
+      assert.deepEqual(
+        new Set(programs),
+        new Set(["verify/main", "move/main", "start/write-erasures"].map((name) => `dist/app/${name}.js`)),
+      );
+      for (const program of programs) {
+        assert.ok(npmRuns.includes(` ${program}"`), program);
+        const source = program.replace(/^dist\/(.*)\.js$/, "$1.ts");
+        assert.ok(existsSync(path.join(ROOT, source)) && include.includes(source.split("/")[0]!), program);
+      }
+    }
   });
 
   it("says what it is, with the version of package.json", () => {

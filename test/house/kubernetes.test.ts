@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { parse } from "yaml";
 import { readConfig, SETTINGS } from "../../core/config.js";
-import { ROOT } from "../support/house/compose-file.js";
+import { ROOT, textOf } from "../support/house/compose-file.js";
 
 interface Container {
   readonly env: readonly { readonly name: string; readonly value: string }[];
@@ -63,6 +63,15 @@ describe("The objects for Kubernetes", () => {
   it("set what there is to set", () => {
     for (const name of Object.keys({ ...settings, ...SECRETS }))
       assert.ok(name in SETTINGS.properties || name === "NODE_OPTIONS", name);
+  });
+
+  it("run a command with what a worker has, though it does not count as one", () => {
+    const job = parse(textOf("deploy/k8s/example/verify.job.yaml")) as Deployment;
+    const worker = read<Deployment>("worker.deployment.yaml");
+    const [own, its] = [job, worker].map(({ spec }) => spec.template.spec.containers[0]!);
+    for (const name of ["env", "envFrom", "securityContext", "resources"] as const)
+      assert.deepEqual(own![name], its![name], name);
+    assert.deepEqual(job.spec.template.metadata.labels, { "app.kubernetes.io/name": "onym" });
   });
 
   for (const mode of ["gateway", "worker"]) {
