@@ -8,7 +8,7 @@ import type { Services } from "../../commands/services.js";
 import { SETTINGS } from "../../core/config.js";
 import { createRoutes } from "../../gateway/routes.js";
 import { at, listAt, textAt } from "../support/service/app.js";
-import { blocksOf, pageOf } from "../support/house/docs-page.js";
+import { blocksOf, firstCommands, pageOf } from "../support/house/docs-page.js";
 import { run, type Program } from "../support/service/process.js";
 
 const PRINTED = "http://127.0.0.1:8080";
@@ -33,13 +33,17 @@ describe("The commands of the pages", () => {
     const { stdout } = await promisify(execFile)("sh", ["-ec", command], { env: { ...process.env, ONYM_KEY: key } });
     return JSON.parse(stdout) as unknown;
   };
+  /** Of a workspace; where a page does not ask for an empty one, the commands that a first start prints have run there. */
   const keyOf = async (page: string): Promise<string> => {
     const created = await fetch(`${url}/v1/workspaces`, {
       method: "POST",
       headers: { Authorization: `Bearer ${OPERATOR_KEY}`, "Content-Type": "application/json" },
       body: JSON.stringify({ name: page }),
     });
-    return ((await created.json()) as { readonly key: string }).key;
+    const { key } = (await created.json()) as { readonly key: string };
+    const isForEmptyData = /Start with\s+empty\s+data/.test(await pageOf(page));
+    if (!isForEmptyData) await promisify(execFile)("sh", ["-ec", firstCommands(url, key)]);
+    return key;
   };
   /** Runs what a page prints for the shell, in a workspace of its own. A status of 400 or more fails. */
   const answersOf = async (page: string): Promise<readonly unknown[]> => {

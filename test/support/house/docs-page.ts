@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { welcome } from "../../../app/start/first-start.js";
 
 /** A fenced block of a page. */
 export interface Block {
@@ -14,6 +15,12 @@ const DOCS = new URL("../../../../docs/", import.meta.url);
 const FENCED = /^```(\w+)\n(.*?)^```$/gms;
 
 export const pageOf = (name: string): Promise<string> => readFile(new URL(name, DOCS), "utf8");
+
+/** What the first start prints for the shell. */
+export const firstCommands = (url: string, key: string): string =>
+  welcome(url, { text: key }, new Date().toISOString())
+    .replace(/^[^#]*/, "")
+    .replaceAll("curl -sS", "curl -sSf");
 
 export const blocksOf = (page: string): readonly Block[] => page.split(/^(?=#+ )/m).flatMap(blocksOfSection);
 
