@@ -6,7 +6,7 @@ import type {
   SchemaVersion,
   Workspace,
 } from "../core/catalog/catalog.js";
-import type { AudienceBody } from "../core/audience/audience.js";
+import { NO_AUDIENCES, type AudienceBody } from "../core/audience/audience.js";
 import type { Backfill } from "../core/catalog/backfill.js";
 import type { TraitName } from "../core/catalog/decide.js";
 import type { SdkCatalog } from "../core/catalog/sdk.js";
@@ -33,7 +33,10 @@ export interface CatalogRows {
     readonly isImporting: boolean;
   };
   readonly backfills: Backfill;
-  /** Without the fence: only changes that are under way ask for it, and none is. */
+  /**
+   * Of each workspace that ever had some: its graph goes on noting who moves, and only a listed one has its notes cleared. Without the
+   * fence: only changes that are under way ask for it, and none is.
+   */
   readonly audiences: Omit<AudienceBody, "fence"> & { readonly workspace: WorkspaceId };
   readonly webhooks: Webhook;
 }
@@ -129,8 +132,8 @@ function readsOf({ catalog, audiences, webhooks }: CatalogPorts): Reads {
       ),
     async *audiences({ workspaceId: workspace }) {
       // Their version is another one in each store.
-      const { audiences: standing, deleted, tallies, forgotten } = await audiences.audiences(workspace);
-      yield { workspace, audiences: standing, deleted, tallies, forgotten };
+      const { version, audiences: standing, deleted, tallies, forgotten } = await audiences.audiences(workspace);
+      if (version !== NO_AUDIENCES.version) yield { workspace, audiences: standing, deleted, tallies, forgotten };
     },
     webhooks: ({ workspaceId }) =>
       pages(
@@ -189,7 +192,6 @@ const loadsOf = ({ catalog, audiences, webhooks }: CatalogPorts): Loads => ({
   },
   audiences: async (row) => {
     const { workspace, ...set } = row;
-    if (set.audiences.length + set.deleted.length + set.forgotten.length === 0) return;
     await audiences.changeAudiences(workspace, () => set);
     // What counts for them is copied with its events.
     await audiences.changeTallies(workspace, () => set);

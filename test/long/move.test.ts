@@ -245,7 +245,11 @@ describe("npm run move", () => {
       assert.deepEqual([set.audiences, set.deleted, set.tallies, set.forgotten], [[], [], [], []]);
       await stop(app);
       await move({ from: configOf(from), to: configOf(to), log: silentLog, progress: quietly });
-      await stop(await started(to));
+      const target = await started(to);
+      // Its graph notes who moves, and only a listed workspace has its notes cleared.
+      const listed = await target.service.backends.audiences.watching({ limit: 10, after: null });
+      assert.deepEqual(listed, [workspace.id]);
+      await stop(target);
     }));
 
   it("copies every table that the file has, but for those that say nothing of an installation", () =>
