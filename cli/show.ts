@@ -24,7 +24,7 @@ export function showLink(link: Link): string {
   return `${showPair(link)}: ${event === null ? source : `event ${event}`}, ${at}, change ${change}`;
 }
 
-/** Below a path of which the service tells the beginning. */
+/** Below a list of links of which the service tells the beginning. */
 export const GOES_ON = "  (there are more links than are shown)";
 
 export const count = (many: number, what: string): string =>

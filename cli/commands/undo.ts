@@ -16,7 +16,7 @@ interface Undone {
   readonly after?: readonly Ref[];
   /** Other links by which the two are still one person. */
   readonly still_joined_by?: readonly Link[];
-  /** There are more of these. */
+  /** There are more of these, or of the dropped ones. */
   readonly partial?: true;
   /** Links that a revert could not give back. */
   readonly dropped?: readonly { readonly from: Identifier; readonly to: Identifier; readonly rule: string }[];
@@ -90,6 +90,6 @@ const showTrial = (trial: Undone): string =>
 const showStaying = ({ still_joined_by: links = [], partial, dropped = [] }: Undone): readonly string[] => [
   ...(links.length > 0 ? ["still in one profile, held together by:"] : []),
   ...links.map((link) => `  ${showLink(link)}`),
-  ...(partial ? [GOES_ON] : []),
   ...dropped.map((link) => `not linked again: ${showPair(link)} (rule: ${link.rule})`),
+  ...(partial ? [GOES_ON] : []),
 ];

@@ -24,8 +24,8 @@ export interface PathLink {
   readonly evidence: Evidence;
 }
 
-/** Links of a path that an answer tells, from its beginning: longer ones are cut. */
-export const PATH_BYTES_MAX = 65_536;
+/** Links of a path, or such as stay removed, that an answer tells from the beginning: longer lists are cut. */
+export const LINKS_BYTES_MAX = 65_536;
 
 /** An identifier that was seen, and the profile that holds it. */
 export interface FoundIdentifier extends ProfileRef {
@@ -94,9 +94,9 @@ export interface UndoResult {
   readonly changeId: ChangeId | null;
   /** The shortest path that still connects the two; null when they are apart. */
   readonly stillJoinedBy: readonly PathLink[] | null;
-  /** That path goes on. */
+  /** That path goes on, or there are more dropped links. */
   readonly isPartial: boolean;
-  /** Links that stay removed because a rule now forbids them, 1,000 at most. */
+  /** Links that stay removed because a rule now forbids them. */
   readonly dropped: readonly DroppedLink[];
   readonly before: readonly ProfileRef[];
   readonly after: readonly ProfileRef[];

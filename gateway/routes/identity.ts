@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Services } from "../../commands/services.js";
 import { explainIdentifiers } from "../../commands/unlink-identifiers.js";
 import type { IdentitySettings } from "../../core/catalog/catalog.js";
-import { PATH_BYTES_MAX } from "../../core/identity/api.js";
+import { LINKS_BYTES_MAX } from "../../core/identity/api.js";
 import type { Uid } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
@@ -16,7 +16,7 @@ export const IDENTITY_SETTINGS = { ...LIMIT, sending_keys_add_namespaces: Type.B
 const SETTINGS = record(IDENTITY_SETTINGS);
 
 /** The path and its bridges. */
-const EXPLAIN_BYTES = 2 * PATH_BYTES_MAX;
+const EXPLAIN_BYTES = 2 * LINKS_BYTES_MAX;
 
 /** Why two are one person, which identifiers are shared, and what the workspace set. */
 export function identityRoutes(services: Services): readonly Route[] {

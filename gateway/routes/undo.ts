@@ -13,7 +13,7 @@ import { FLAG, IDENTIFIER, idOf, nullable, record, TIME, UUID } from "../shapes/
 import { list } from "../shapes/page.js";
 import { DROPPED_LINK, LINK, REF, showLink, showRef, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
-/** `partial`: the path goes on. */
+/** `partial`: the path goes on, or there are more dropped links. */
 const STILL_JOINED = {
   still_joined_by: Type.Optional(Type.Array(LINK)),
   partial: Type.Optional(Type.Literal(true)),
@@ -156,7 +156,8 @@ const showUndone = (undone: UndoResult, dryRun: boolean) => ({
   outcome: undone.outcome,
   profile_ids: undone.profileIds,
   change_id: undone.changeId,
-  ...(undone.stillJoinedBy !== null && showPath(undone.stillJoinedBy, undone.isPartial)),
+  ...(undone.stillJoinedBy !== null && { still_joined_by: undone.stillJoinedBy.map(showLink) }),
   ...(undone.dropped.length > 0 && { dropped: undone.dropped }),
+  ...(undone.isPartial && { partial: true }),
   ...(dryRun && { dry_run: true, before: undone.before.map(showRef), after: undone.after.map(showRef) }),
 });

@@ -3,7 +3,7 @@ import type { ChangeId, IdentifierKey, ProfileId, Uid } from "../../core/ids.js"
 import type { Change, KeyPair, Plan, ProfileRef, Rules } from "../../core/identity/model.js";
 import type { SeenIdentifier, Snapshot } from "../../core/identity/snapshot.js";
 import type { Border, StepDecision } from "../../core/identity/step.js";
-import type { Explained, ForbiddenPairSides, Split } from "./split.js";
+import { firstLinks, type Explained, type ForbiddenPairSides, type Split } from "./split.js";
 
 /** What an undo is to do, as plain data. */
 export interface UndoDecision {
@@ -105,10 +105,16 @@ export type StepPlan =
 /** The change record without its id, its time and its evidence. */
 export type UndoRecord = Pick<Change, "identifiers" | "reverts" | "isForbidding">;
 
-/** An answer and its record list at most so many links that rules kept out. */
-export const DROPPED_MAX = 1_000;
 /** A component of thousands may split into thousands; an answer has at most so many ids. */
 const IDS_MAX = 1_000;
+
+type Dropped = UndoResult["dropped"];
+
+/** What an answer and its record list of the links that rules kept out. */
+export function firstDropped(all: Dropped): Pick<UndoResult, "dropped" | "isPartial"> {
+  const { links, isPartial } = firstLinks(all, (link) => link);
+  return { dropped: links, isPartial };
+}
 
 interface Outcome extends Partial<Pick<UndoResult, "outcome" | "dropped">> {
   readonly stillJoinedBy?: Explained | null;
@@ -121,13 +127,14 @@ export function resultOf(
   { outcome = "unchanged", stillJoinedBy = null, dropped = [] }: Outcome = {},
 ): UndoDecision["result"] {
   const refs = smallest(after);
+  const shown = firstDropped(dropped);
   return {
     outcome,
     profileIds: idsOf(refs),
     changeId: null,
     stillJoinedBy: stillJoinedBy?.links ?? null,
-    isPartial: stillJoinedBy?.isPartial ?? false,
-    dropped,
+    isPartial: stillJoinedBy?.isPartial ?? shown.isPartial,
+    dropped: shown.dropped,
     before: smallest(before),
     after: refs,
   };

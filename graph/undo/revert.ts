@@ -28,7 +28,6 @@ import {
 import { forEachInTurns, inPortions } from "../scheduling/chunks.js";
 import { linkBetween } from "./component-graph.js";
 import {
-  DROPPED_MAX,
   resultOf,
   type AffectedProfile,
   type Relinked,
@@ -208,7 +207,7 @@ async function restore(
     work: isNothing ? null : { kind: "restore", pairs, removedBy: reverted.changeId, relinked, droppedCount },
     result: resultOf(before, after, {
       outcome: isNothing ? "unchanged" : "reverted",
-      dropped: dropped.slice(0, DROPPED_MAX),
+      dropped,
     }),
   };
 }

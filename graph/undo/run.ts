@@ -78,7 +78,7 @@ export async function runUndo(
     }
     if (!(await isStill(reading, prepared, keys))) return "changed";
     // What a rule keeps out since it began is told too.
-    return written.begun === null ? result : answerOf(decision, written, result.dropped);
+    return written.begun === null ? result : answerOf(decision, written, result);
   };
 
   for (let inVain = 0; inVain < ATTEMPTS_MAX && !call.call.expired;) {

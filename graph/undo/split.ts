@@ -1,5 +1,5 @@
 import { identifierKey } from "../../core/event/event.js";
-import { PATH_BYTES_MAX, type PathLink } from "../../core/identity/api.js";
+import { LINKS_BYTES_MAX, type PathLink } from "../../core/identity/api.js";
 import type { ForbiddenPairId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { Change, ForbiddenPair, ProfileRef, RemovePlan, Summary } from "../../core/identity/model.js";
 import { inShares } from "../scheduling/chunks.js";
@@ -167,22 +167,26 @@ export function explainedPath(
   return path === null ? null : explainedLinks(graph, path);
 }
 
-/** Links of a path, from its beginning. */
-export interface Explained {
-  readonly links: readonly PathLink[];
+/** Links of a list, from its beginning. */
+export interface FirstLinks<Link> {
+  readonly links: readonly Link[];
   /** There are more than an answer has room for. */
   readonly isPartial: boolean;
 }
+export type Explained = FirstLinks<PathLink>;
 
-/** Bounded, because a path may have thousands of links, and each of them two values of kilobytes. */
-export function explainedLinks(graph: ComponentGraph, path: readonly number[]): Explained {
-  const links: PathLink[] = [];
+export const explainedLinks = (graph: ComponentGraph, path: readonly number[]): Explained =>
+  firstLinks(path, (link) => explained(graph, link));
+
+/** Bounded, because a list may have thousands of links, and each of them two values of kilobytes. */
+export function firstLinks<Item, Link>(items: Iterable<Item>, show: (item: Item) => Link): FirstLinks<Link> {
+  const links: Link[] = [];
   let bytes = 0;
-  for (const link of path) {
-    const one = explained(graph, link);
-    bytes += Buffer.byteLength(JSON.stringify(one));
-    if (bytes > PATH_BYTES_MAX) return { links, isPartial: true };
-    links.push(one);
+  for (const item of items) {
+    const link = show(item);
+    bytes += Buffer.byteLength(JSON.stringify(link));
+    if (bytes > LINKS_BYTES_MAX) return { links, isPartial: true };
+    links.push(link);
   }
   return { links, isPartial: false };
 }

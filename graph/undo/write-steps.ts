@@ -14,7 +14,7 @@ import type { Pace } from "../scheduling/pace.js";
 import type { Call, WorkspaceQueue } from "../workspace-queue.js";
 import { pairStep } from "./allow.js";
 import {
-  DROPPED_MAX,
+  firstDropped,
   recordOf,
   type StepPlan,
   type UndoDecision,
@@ -79,7 +79,7 @@ export async function writeDecision(
     isHeld ||= ending.isHeld ?? false;
   }
   if (isHeld) return "changed";
-  return answerOf(decision, written, dropped.slice(0, DROPPED_MAX));
+  return answerOf(decision, written, firstDropped(dropped));
 }
 
 function stepsOf(workspace: WorkspaceId, work: Work, sizeOf: () => number): Iterable<UndoStep> {
@@ -88,10 +88,19 @@ function stepsOf(workspace: WorkspaceId, work: Work, sizeOf: () => number): Iter
 }
 
 /** As it was decided when it began. */
-export const answerOf = ({ result }: UndoDecision, { begun }: Written, dropped: UndoResult["dropped"]): UndoResult =>
-  begun === null
-    ? { ...result, outcome: "unchanged", dropped }
-    : { ...begun.result, changeId: begun.change.changeId, dropped };
+export function answerOf(
+  { result }: UndoDecision,
+  { begun }: Written,
+  { dropped, isPartial }: Pick<UndoResult, "dropped" | "isPartial">,
+): UndoResult {
+  const known =
+    begun === null
+      ? { ...result, outcome: "unchanged" as const }
+      : { ...begun.result, changeId: begun.change.changeId };
+  // Only what restores links drops some, and then there is no path.
+  const goesOn = dropped.length > 0 ? isPartial : known.stillJoinedBy !== null && known.isPartial;
+  return { ...known, dropped, isPartial: goesOn };
+}
 
 /** Between two steps: others have more than one turn of the event loop to go first. */
 const REST_MS = 5;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isUnavailable, type AppError } from "../../core/errors.js";
 import type { Identifier } from "../../core/event/event.js";
-import { PATH_BYTES_MAX, type PathLink } from "../../core/identity/api.js";
+import { LINKS_BYTES_MAX, type PathLink } from "../../core/identity/api.js";
 import { newId, type ChangeId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { createIdentity } from "../../graph/identity.js";
@@ -110,7 +110,7 @@ describe("A path of many links or long values", () => {
     it(`is told from its beginning, up to a bound, and as partial: ${what}`, async () => {
       const { identity, workspace, from, to } = await aRing(size, suffix);
       const isBeginning = (links: readonly PathLink[]): void => {
-        assert.ok(bytesOf(links) <= PATH_BYTES_MAX + links.length + 2 && bytesOf(links) > PATH_BYTES_MAX / 2);
+        assert.ok(bytesOf(links) <= LINKS_BYTES_MAX + links.length + 2 && bytesOf(links) > LINKS_BYTES_MAX / 2);
         assert.ok([links[0]!.from, links[0]!.to].some(({ value }) => value === from.value));
       };
       const pair = { from, to, forbid: true };

@@ -71,6 +71,24 @@ describe("POST /v1/changes/{id}/revert", () => {
     assert.deepEqual(again.body["profile_ids"], ids.map(String).toSorted());
   });
 
+  it("tells the first of the links of kilobytes that a rule keeps out, and says partial: true", async () => {
+    const long = (name: string) => `${name}${"😀".repeat(1_020)}`;
+    const hub = device(long("hub"));
+    for (let n = 0; n < 12; n++) await calls.identify(hub, user(long(`${n}`)));
+    const undone = await calls.unlink({ identifier: hub });
+    assert.equal((await calls.workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 })).status, 200);
+    for (const query of ["?dry_run=true", ""]) {
+      const { body } = await calls.revert(undone.body["change_id"], query);
+      assert.deepEqual(
+        [body["outcome"], listAt(body, "dropped").length, body["partial"]],
+        ["reverted", 7, true],
+        `${query} has 7 of 11`,
+      );
+    }
+    const [record] = await calls.changes("?limit=1");
+    assert.equal(listAt(record, "dropped").length, 7);
+  });
+
   it("of an unlink from which a rule keeps out every link is unchanged: what was removed stays removed", async () => {
     await calls.identify(ada, phone);
     const undone = await calls.unlink({ identifier: phone });

@@ -202,11 +202,14 @@ const Changed = (): JSX.Element => (
 );
 
 /** Links that would not come back. */
-function Stays({ preview: { dropped = [] } }: { readonly preview: Preview }): JSX.Element | null {
+function Stays({ preview: { dropped = [], partial } }: { readonly preview: Preview }): JSX.Element | null {
   if (dropped.length === 0) return null;
   return (
     <Message tone="warn">
-      <strong>{count(dropped.length, "link")} would not come back</strong>
+      <strong>
+        {partial === true && "More than "}
+        {count(dropped.length, "link")} would not come back
+      </strong>
       <ul>
         {dropped.map((one, i) => (
           <li key={i}>

@@ -31,7 +31,7 @@ export interface Undone {
   readonly profile_ids: readonly string[];
   readonly change_id: string | null;
   readonly still_joined_by?: readonly Link[];
-  /** That path goes on. */
+  /** That path goes on, or there are more dropped links. */
   readonly partial?: true;
   readonly dropped?: readonly Dropped[];
 }
