@@ -231,7 +231,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     forbiddenPairs: (workspace, page) => within(() => graph.forbiddenPairs(workspace, page)),
     findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),
-    history: (workspace, profileId, page) => within(() => graph.history(workspace, profileId, page)),
+    history: (workspace, profileId, page) =>
+      within((call) => graph.history(workspace, profileId, { ...page, isOver: () => call.expired })),
     sharedIdentifiers: (workspace, page) => within((call) => sharedIdentifiers.list(workspace, page, call)),
     identifiersOf: (workspace, uids) => within(() => graph.identifiersOf(workspace, uids)),
     seenWith: (workspace, identifiers) =>

@@ -46,4 +46,6 @@ export interface ChangePage {
 export interface HistoryPage extends ChangePage {
   /** Of the identifier that the id names, and not of the others of its profile. */
   readonly isOwn?: boolean;
+  /** Nobody waits for the answer any more: what has still to be read for it need not be. */
+  readonly isOver?: () => boolean;
 }

@@ -1,5 +1,7 @@
+import { AppError } from "../../../core/errors.js";
 import type { ChangeId, KeyId, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { ListedLink, Member, Source } from "../../../core/identity/model.js";
+import { hasOnlyGrown } from "../../../core/identity/step.js";
 import type { WalkedProfile } from "../../../core/identity/pages.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { changesOf } from "../changes.js";
@@ -9,6 +11,7 @@ import {
   PAGE_OF_LINKS,
   PAGE_OF_MEMBERS,
   LOCATION,
+  PART_OF_HISTORY,
   WALK,
   WHOLE_HISTORY,
   WHOLE_LINKS,
@@ -28,6 +31,8 @@ interface Question {
   readonly wholeMax: number;
   /** As many rows as members: so none is missing. */
   readonly isOfMembers: boolean;
+  /** A statement that takes too long for a moment in which nobody writes, and whether the caller is still there. */
+  readonly long?: { readonly statement: string; readonly isOver: () => boolean };
 }
 
 const byOne =
@@ -60,7 +65,7 @@ export function createProfileReads(client: Client): ProfileReads {
       const question = { whole: WHOLE_LINKS, page: byOne(PAGE_OF_LINKS), q, wholeMax: WHOLE_MAX, isOfMembers: false };
       return (await readPage(client, workspace, profileId, question)).map(linkOf);
     },
-    history: async (workspace, profileId, { limit, before, isOwn = false }) => {
+    history: async (workspace, profileId, { limit, before, isOwn = false, isOver = () => false }) => {
       const q = { limit: whole(limit), before: before ?? NEWEST };
       if (isOwn) {
         const own = { ...q, ws: workspace, uid: profileId };
@@ -68,7 +73,8 @@ export function createProfileReads(client: Client): ProfileReads {
       }
       const page: Question["page"] = (ask, { hubs }) =>
         newestChanges(ask, { ws: workspace, hubs: hubs as readonly string[], limit, before: q.before });
-      const question = { whole: WHOLE_HISTORY, page, q, wholeMax: WHOLE_MAX, isOfMembers: false };
+      const long = { statement: PART_OF_HISTORY, isOver };
+      const question = { whole: WHOLE_HISTORY, page, q, wholeMax: WHOLE_MAX, isOfMembers: false, long };
       return changesOf(await readPage(client, workspace, profileId, question));
     },
   };
@@ -89,12 +95,19 @@ interface Location {
 const isSame = (a: Location, b: Location): boolean =>
   a.size === b.size && a.rev === b.rev && a.stir === b.stir && a.hubs.join() === b.hubs.join();
 
+/** All members that it had then are where they were; more may have come. */
+const hasStayed = (then: Location, now: Location): boolean =>
+  then.rev !== null && now.rev !== null
+    ? hasOnlyGrown(then.rev, now.rev) && then.stir === now.stir && then.hubs.join() === now.hubs.join()
+    : isSame(then, now);
+
 const TRIES = 3;
 
 /**
  * A read without a lock may miss what a step moves just then, also while the step becomes visible: that does not happen at once. A
  * profile that is looked at as a whole is proven by the number of its members, and by its `rev` afterwards. Of a larger one the page
- * is read between two moments in which nobody writes. Whoever has no luck with that reads in such a moment.
+ * is read between two moments in which nobody writes. Whoever has no luck with that reads in such a moment, if that
+ * does not take long.
  */
 async function readPage(client: Client, ws: WorkspaceId, uid: ProfileId, question: Question): Promise<readonly Row[]> {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -102,6 +115,7 @@ async function readPage(client: Client, ws: WorkspaceId, uid: ProfileId, questio
     if (found === "large") return readBetween(client, ws, uid, question);
     if (found !== "changed") return found;
   }
+  if (question.long !== undefined) return readBetween(client, ws, uid, question);
   return inLock(client, ws, (step) => readStill(step, ws, uid, question));
 }
 
@@ -128,22 +142,38 @@ async function readBetween(
   uid: ProfileId,
   question: Question,
 ): Promise<readonly Row[]> {
+  const { long } = question;
+  const ask: Ask = async (statement, q) => {
+    if (long?.isOver() === true) throw givenUp();
+    return withOneRetry(() => client.read(statement, q));
+  };
   let before = locationOf(await readLocked(client, ws, LOCATION, { uid }));
   for (let tries = 0; tries < TRIES; tries++) {
-    const ask: Ask = (statement, q) => withOneRetry(() => client.read(statement, q));
     const found = await question.page(ask, { ...question.q, hubs: before.hubs });
     const after = locationOf(await readLocked(client, ws, LOCATION, { uid }));
-    if (isSame(before, after)) return found;
+    // Members that came meanwhile may be in the page or not, as if they had come before it or after.
+    if (long === undefined ? isSame(before, after) : hasStayed(before, after)) return found;
     before = after;
   }
   return inLock(client, ws, (step) => readStill(step, ws, uid, question));
 }
 
 /** Under the lock, so that nobody writes. */
-async function readStill(step: Step, ws: WorkspaceId, uid: ProfileId, { page, q }: Question): Promise<readonly Row[]> {
-  const { hubs } = locationOf(await step.run(LOCATION, { ws, uid }));
-  return page(step.run, { ...q, hubs });
+async function readStill(
+  step: Step,
+  ws: WorkspaceId,
+  uid: ProfileId,
+  { page, q, long }: Question,
+): Promise<readonly Row[]> {
+  const ask: Ask = async (statement, q) => {
+    if (statement === long?.statement) throw givenUp();
+    return step.run(statement, q);
+  };
+  const { hubs } = locationOf(await ask(LOCATION, { ws, uid }));
+  return page(ask, { ...q, hubs });
 }
+
+const givenUp = () => new AppError("unavailable", "The profile kept changing while it was read.");
 
 type LocationRow = readonly [
   size: number | null,

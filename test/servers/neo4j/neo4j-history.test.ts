@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
+import { isUnavailable } from "../../../core/errors.js";
 import { newId, type ChangeId, type WorkspaceId } from "../../../core/ids.js";
 import type { Change } from "../../../core/identity/model.js";
+import { REMOVAL_REV } from "../../../core/identity/step.js";
 import { changesOf } from "../../../graph/neo4j/changes.js";
 import type { Client } from "../../../graph/neo4j/client.js";
 import { PART_OF_HISTORY, RECENT_HISTORY } from "../../../graph/neo4j/cypher/reads.js";
 import { createNeo4jGraph, type Neo4jGraph } from "../../../graph/neo4j/graph.js";
 import { openClient } from "../../../graph/neo4j/open.js";
 import { newestChanges, type HistoryLimits } from "../../../graph/neo4j/pages/history.js";
+import { createProfileReads } from "../../../graph/neo4j/pages/pages.js";
 import { tombOf } from "../../support/builders.js";
 import { anAssertion, aWorkspace, step } from "../../support/identity/fixtures.js";
 import { aChange, record } from "../../support/identity/plans.js";
@@ -94,5 +97,63 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
       [RECENT_HISTORY, PART_OF_HISTORY].map((statement) => asked.includes(statement)),
       [true, false],
     );
+  });
+
+  describe("in portions, beside writes", () => {
+    before(async () => {
+      const { identifiers } = anAssertion("alone");
+      // So many that the newest changes of the workspace are not enough for a page.
+      for (let n = 0; n < 5; n++)
+        await record(
+          graph,
+          workspace,
+          ...Array.from({ length: 400 }, () => aChange({ identifiers, outcome: "linked" })),
+        );
+    });
+
+    /** A page, while `write` is called after each portion; how many portions there were, and how many of them in a step. */
+    const readWhile = async (write: () => Promise<unknown>, isOver = () => false) => {
+      const portions = { beside: 0, inStep: 0 };
+      const counted = withFaults(client, {
+        read: (go) => async (statement, q) => {
+          const found = await go(statement, q);
+          if (statement !== PART_OF_HISTORY) return found;
+          portions.beside += 1;
+          await write();
+          return found;
+        },
+        run: (go) => (statement, q) => {
+          if (statement === PART_OF_HISTORY) portions.inStep += 1;
+          return go(statement, q);
+        },
+      });
+      const page = { limit: 1_000, before: null, isOver };
+      const reading = createProfileReads(counted).history(workspace, large.profileId, page);
+      const found = await reading.catch((error: unknown) => (isUnavailable(error) ? null : Promise.reject(error)));
+      return { found: found?.map(({ changeId }) => changeId) ?? null, ...portions };
+    };
+    /** What every removal does to the profile. */
+    const lose = () =>
+      rows("MATCH (p:Profile {id: $id}) SET p.rev = p.rev + $by", { id: large.profileId, by: REMOVAL_REV });
+
+    it("is read once while the profile grows", async () => {
+      const { found, ...portions } = await readWhile(() =>
+        step(graph, workspace, anAssertion("grown", large.identifierAt(1))),
+      );
+      assert.deepEqual([found, portions], [ids, { beside: 1, inStep: 0 }]);
+    });
+
+    it("is unavailable while the profile keeps losing links, and reads no portion in a step", async () => {
+      assert.deepEqual(await readWhile(lose), { found: null, beside: 3, inStep: 0 });
+    });
+
+    it("is given up once nobody waits for it", async () => {
+      let isOver = false;
+      const write = async () => {
+        isOver = true;
+        await lose();
+      };
+      assert.deepEqual(await readWhile(write, () => isOver), { found: null, beside: 1, inStep: 0 });
+    });
   });
 });
