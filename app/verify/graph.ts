@@ -1,7 +1,7 @@
 import { identifierKey } from "../../core/event/event.js";
 import type { Uid } from "../../core/ids.js";
-import type { Link, Member } from "../../core/identity/model.js";
-import type { GraphRows, IdentifierRow, ProfileRow } from "../../core/ports/copying.js";
+import { pairKey, type Link, type Member } from "../../core/identity/model.js";
+import type { GraphRows, IdentifierRow, LinkRow, ProfileRow } from "../../core/ports/copying.js";
 import type { Backends } from "../backends.js";
 import type { Findings } from "./findings.js";
 import { forbiddenOf, verifyForbiddenPairs } from "./forbidden-pairs.js";
@@ -12,6 +12,7 @@ type Ports = Pick<Backends, "graph" | "copying">;
 const PER_PAGE = 1_000;
 /** A larger one is not searched: it would take the memory of the process. */
 const MEMBERS_MAX = 100_000;
+const TRIES = 3;
 
 /** Profiles against their identifiers, links and forbidden pairs. */
 export async function verifyGraph(ports: Ports, findings: Findings, isRepair: boolean): Promise<void> {
@@ -25,11 +26,25 @@ export async function verifyGraph(ports: Ports, findings: Findings, isRepair: bo
     if ((await graph.resolve(workspace, uid)) !== null || (await isErased(graph, row))) return;
     findings.found("lost_identifiers", uid);
   });
-  await forEachRow<GraphRows, "links">(copying.graph, "links", async ({ workspace, from, to, removedAt }) => {
+  await forEachRow<GraphRows, "links">(copying.graph, "links", async (row) => {
+    const { workspace, from, to, removedAt } = row;
     if (removedAt !== null) return;
     const [a, b] = await Promise.all([graph.resolve(workspace, from), graph.resolve(workspace, to)]);
-    if (a?.profileId !== b?.profileId) findings.found("crossing_links", `${from} ${to}`);
+    if (a?.profileId === b?.profileId || !(await isCrossing(graph, row))) return;
+    findings.found("crossing_links", `${from} ${to}`);
   });
+}
+
+/** Both sides and the link at one moment: it may have been removed since its row was read, or its profile have got another id. */
+async function isCrossing(graph: Ports["graph"], { workspace, from, to }: LinkRow): Promise<boolean> {
+  const identifiers = await graph.identifiersOf(workspace, [from, to]);
+  const [one, other] = [identifiers.get(from), identifiers.get(to)];
+  // An erasure takes the links away first.
+  if (one === undefined || other === undefined) return false;
+  const pair = [identifierKey(workspace, one), identifierKey(workspace, other)] as const;
+  const now = await graph.read(workspace, { keys: pair, pairs: [pair] });
+  const [a, b] = pair.map((key) => now.identifiers.get(key)?.component);
+  return now.linked.has(pairKey(...pair)) && a !== b;
 }
 
 /** Since its row was read. */
@@ -62,7 +77,31 @@ async function verifyProfile(
   }
   const [oldest] = members.map(({ uid }) => uid).toSorted();
   if (oldest !== profileId) findings.found("profile_ids", profileId);
-  if (!isConnected(members, await linksOf(graph, row))) findings.found("loose_profiles", profileId);
+  if (isConnected(members, await linksOf(graph, row))) return;
+  const state = await connectionOf(graph, row);
+  if (state === "loose") findings.found("loose_profiles", profileId);
+  if (state === "changing") findings.passedOver("profiles that kept changing");
+}
+
+/** Read again until nothing of it changes meanwhile: a live service may have taken one out between its identifiers and its links. */
+async function connectionOf(graph: Ports["graph"], row: ProfileRow): Promise<"connected" | "loose" | "changing"> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const rev = await revOf(graph, row);
+    if (rev === null) return "connected";
+    const isWhole = isConnected(await membersOf(graph, row), await linksOf(graph, row));
+    if (isWhole || (await revOf(graph, row)) === rev) return isWhole ? "connected" : "loose";
+  }
+  return "changing";
+}
+
+/** Null when there is no such profile any more: it merged, or was erased. */
+async function revOf(graph: Ports["graph"], { workspace, profileId }: ProfileRow): Promise<number | null> {
+  const identifier = (await graph.identifiersOf(workspace, [profileId])).get(profileId);
+  if (identifier === undefined) return null;
+  const keys = [identifierKey(workspace, identifier)];
+  const { components } = await graph.read(workspace, { keys, pairs: [], rules: { limited: [], seenWithMax: 0 } });
+  const [profile] = components.values();
+  return profile?.profileId === profileId ? profile.rev : null;
 }
 
 /** Read again: a live service may have changed it between the two reads. */

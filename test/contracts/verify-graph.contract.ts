@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { createFindings } from "../../app/verify/findings.js";
 import { verifyGraph } from "../../app/verify/graph.js";
 import type { Identifier } from "../../core/event/event.js";
-import type { ForbiddenPairId, WorkspaceId } from "../../core/ids.js";
+import { newId, type ForbiddenPairId, type WorkspaceId } from "../../core/ids.js";
 import type { GraphCopying, GraphRows, ProfileRow } from "../../core/ports/copying.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import type { Contract } from "../support/contract.js";
 import { dumpAll } from "../support/copying/rows.js";
 import { erase, finish } from "../support/identity/erasures.js";
 import { anAssertion, anIdentifier, aWorkspace, step } from "../support/identity/fixtures.js";
-import { forbid } from "../support/identity/plans.js";
+import { forbid, takeApart } from "../support/identity/plans.js";
 
 export type VerifiedGraph = IdentityGraph & { readonly copying: GraphCopying };
 
@@ -27,10 +27,11 @@ async function check(
   workspace: WorkspaceId,
   isRepair = false,
   graph = only(port.copying, workspace),
+  reads: Partial<IdentityGraph> = {},
 ): Promise<readonly string[]> {
   const findings = createFindings();
   const copying = { graph } as Parameters<typeof verifyGraph>[0]["copying"];
-  await verifyGraph({ graph: port, copying }, findings, isRepair);
+  await verifyGraph({ graph: { ...port, ...reads }, copying }, findings, isRepair);
   return findings.lines();
 }
 
@@ -115,6 +116,60 @@ export const verifyGraphContract: Contract<VerifiedGraph> = {
     };
     assert.deepEqual(await check(port, workspace, false, between), []);
     assert.ok(erasing);
+  },
+
+  "finds nothing wrong with who is unlinked after their identifiers were read, or after the page of their link":
+    async ({ port }) => {
+      for (const between of ["members", "links"] as const) {
+        const workspace = aWorkspace();
+        await step(port, workspace, anAssertion("ann", "bob"));
+        const [ann, bob] = [anIdentifier("ann"), anIdentifier("bob")];
+        let isUnlinked = false;
+        const unlink = async () => {
+          if (!isUnlinked) await takeApart(port, workspace, [[ann, bob]], [[ann], [bob]]);
+          isUnlinked = true;
+        };
+        const links: IdentityGraph["links"] = async (...asked) => {
+          if (between === "members") await unlink();
+          return port.links(...asked);
+        };
+        const own = only(port.copying, workspace);
+        const dump: GraphCopying["dump"] = async (kind, page) => {
+          const found = await own.dump(kind, page);
+          if (kind === between && found.rows.length > 0) await unlink();
+          return found;
+        };
+        assert.deepEqual(await check(port, workspace, false, { ...own, dump }, { links }), [], between);
+        assert.ok(isUnlinked);
+      }
+    },
+
+  "does not compare the links of a profile that changes whenever they are read": async ({ port }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion("ann", "bob"));
+    let n = 0;
+    const links = async () => {
+      await step(port, workspace, anAssertion("ann", `new${n++}`));
+      return [];
+    };
+    const found = await check(port, workspace, false, only(port.copying, workspace), { links });
+    assert.match(found.join("\n"), /^not compared: \d profiles that kept changing$/m);
+    assert.doesNotMatch(found.join("\n"), /loose_profiles/);
+  },
+
+  "finds an identifier that nothing links to its profile, and a link to another profile": async ({ port }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion("ann", "bob"), anAssertion("cat"));
+    const { identifiers, links } = await dumpAll<GraphRows>(only(port.copying, workspace), 500);
+    const [ann, cat] = ["ann", "cat"].map((value) => identifiers.find(({ identifier }) => identifier.value === value)!);
+    await port.copying.load("links", [{ ...links[0]!, from: ann!.uid, to: cat!.uid }]);
+    assert.deepEqual(await check(port, workspace), [
+      `crossing_links: 1 links between two profiles (${ann!.uid} ${cat!.uid})`,
+    ]);
+    await port.copying.load("identifiers", [{ ...ann!, uid: newId(), identifier: anIdentifier("dan") }]);
+    assert.match((await check(port, workspace)).join("\n"), new RegExp(`^loose_profiles: 1 .*${ann!.profileId}`, "m"));
+    await finish(port, await erase(port, workspace, anIdentifier("ann")));
+    assert.deepEqual(await check(port, workspace), [], "nothing is left for others to find");
   },
 
   "finds a profile that names a forbidden pair of others, and mends it": async ({ port }) => {
