@@ -1,5 +1,6 @@
 import { Type, type Static } from "typebox";
 import type { ImportRecord } from "../../../commands/imports/records.js";
+import { mismatch } from "../../../core/errors.js";
 import { NOTHING_REMOVED } from "../../../core/identity/erasure.js";
 import { NAMESPACE_NAME } from "../../../core/identity/namespaces.js";
 import type { ErasureId, KeyId, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
@@ -30,8 +31,13 @@ export const ERASURE_LINE = record({
   ),
 });
 
-/** As the record of an erasure that has removed nothing here yet. */
-export function readErasure(line: Static<typeof ERASURE_LINE>): ImportRecord {
+/** So far may the clocks of two installations be apart. */
+const AHEAD_MS_MAX = 60_000;
+
+/** As the record of an erasure that has removed nothing here yet. One in the future would drop what its people send until then. */
+export function readErasure(line: Static<typeof ERASURE_LINE>, now: number): ImportRecord {
+  const erasedAt = Date.parse(line.erased_at);
+  if (erasedAt > now + AHEAD_MS_MAX) throw mismatch([{ path: "erased_at", message: "must not be in the future" }]);
   const identifiers = line.identifiers.map(({ namespace, value, uid }) => ({
     identifier: { namespace, value },
     uid: uid as Uid | null,
@@ -40,7 +46,7 @@ export function readErasure(line: Static<typeof ERASURE_LINE>): ImportRecord {
     // The target's own is put in its place.
     workspace: "" as WorkspaceId,
     erasureId: line.erasure_id as ErasureId,
-    erasedAt: Date.parse(line.erased_at),
+    erasedAt,
     keyId: line.key_id as KeyId,
     profileId: line.profile_id as ProfileId | null,
     identifiers: new Map(Object.entries(line.counts)),

@@ -54,8 +54,8 @@ export function importRoutes(services: Services): readonly Route[] {
       body: record({ lines: Type.Array(Type.Object({}), { minItems: 1, maxItems: 1_000 }) }),
       bodyIs: "lines",
       responses: { 200: record({ stored: Type.Integer({ minimum: 0 }) }), 409: NEEDED },
-      handle: async ({ workspace, query, batch }) => {
-        const read = await inPortions(batch.items, bytesOf, async (line, n) => readLine(line, `lines.${n}`));
+      handle: async ({ workspace, query, batch, now }) => {
+        const read = await inPortions(batch.items, bytesOf, async (line, n) => readLine(line, `lines.${n}`, now));
         const records = read.filter((one) => one !== null);
         await (query.dry_run ? judgeRecords : importRecords)(services, workspace, records);
         return reply(200, { stored: query.dry_run ? 0 : records.length });

@@ -48,9 +48,9 @@ const readAny = bodyReader({ body: { type: "object" }, bodyDepthMax: DEPTH_MAX }
 
 /**
  * Null for the line that ends an export, and for one that only names a damaged event. Throws what is wrong with the place of the line
- * before each path.
+ * before each path. `now` is in milliseconds since 1970.
  */
-export function readLine(bytes: Buffer, place: string): ImportRecord | null {
+export function readLine(bytes: Buffer, place: string, now: number): ImportRecord | null {
   try {
     const { body, raw } = readAny(bytes);
     const { type } = body as { readonly type?: unknown };
@@ -58,7 +58,7 @@ export function readLine(bytes: Buffer, place: string): ImportRecord | null {
     const check = checks.get(String(type));
     if (check === undefined) throw mismatch([{ path: "type", message: "is not a type of an export line" }]);
     check(body, bytes.length);
-    const read = (READ[type as LineType] as (line: unknown, raw: Raw) => ImportRecord)(body, raw);
+    const read = (READ[type as LineType] as Read<unknown>)(body, raw, now);
     return read.kind === "catalog" ? { ...read, place } : read;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -73,7 +73,8 @@ const ms = (time: string): number => Date.parse(time);
 /** The target's own is put in its place. */
 const NO_WORKSPACE = "" as WorkspaceId;
 
-const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => ImportRecord } = {
+type Read<Line> = (line: Line, raw: Raw, now: number) => ImportRecord;
+const READ: { readonly [Type in LineType]: Read<LineOf<Type>> } = {
   identity_settings: (line) =>
     catalog({
       kind: "identity_settings",
@@ -164,7 +165,7 @@ const READ: { readonly [Type in LineType]: (line: LineOf<Type>, raw: Raw) => Imp
         createdAt: ms(line.created_at),
       },
     }),
-  erasure: readErasure,
+  erasure: (line, _raw, now) => readErasure(line, now),
   profile: readProfile,
   change: (line) => ({ kind: "change", record: readChange(line) }),
   link: (line) => ({

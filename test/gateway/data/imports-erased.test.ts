@@ -213,7 +213,7 @@ describe("An import of somebody who was erased here", () => {
     const parts = { events, identity, erasures: graph, movements: graph, purge, now };
     const services = { ...backends, ...noCatalog, ...parts };
     const records = shop.lines.get("events")!.flatMap((line): readonly ImportRecord[] => {
-      const record = readLine(Buffer.from(line), "line");
+      const record = readLine(Buffer.from(line), "line", Date.now());
       return record === null ? [] : [record];
     });
     const uids = records.flatMap((one) => (one.kind === "event" && one.record.facet !== null ? one.record.facet : []));
@@ -268,7 +268,7 @@ describe("An import of somebody who was erased here", () => {
       const services = { ...backends, ...noCatalog, ...parts };
       const recordsOf = (kind: string) =>
         shop.lines.get(kind)!.flatMap((line): readonly ImportRecord[] => {
-          const record = readLine(Buffer.from(line), "line");
+          const record = readLine(Buffer.from(line), "line", Date.now());
           return record === null ? [] : [record];
         });
       const records = recordsOf("events");
