@@ -147,7 +147,10 @@ CALL (looked) {
 }
 RETURN found, size(looked), oldest`;
 
-/** The newest changes about so many members, the young first, that are newer than `floor`; how many members, and the oldest of these. */
+/**
+ * The newest changes about so many members, the young first, that are newer than `floor`; how many members, and the oldest of these. The
+ * ids are compared behind the match: within it, on a graph that is empty at first, the planner reads all changes for each member.
+ */
 export const PART_OF_HISTORY = `CYPHER replan=skip
 UNWIND $q.hubs AS hub
 CALL (hub) {
@@ -164,9 +167,10 @@ LIMIT toInteger($q.members)
 WITH collect(m) AS members, min(m.uid) AS oldest
 CALL (members) {
   UNWIND members AS m
-  MATCH (m)<-[:ABOUT]-(c:Change)
-  WHERE c.id > $q.floor AND c.id < $q.before
+  MATCH (m)<-[:ABOUT]-(c)
   WITH DISTINCT c
+  WHERE c.id > $q.floor AND c.id < $q.before
+  WITH c
   ORDER BY c.id DESC
   LIMIT toInteger($q.limit)
   RETURN collect(${CHANGE}) AS found
