@@ -136,6 +136,7 @@ const NOTHING = {
   hubs: [],
   limit: 1,
   looked: 1,
+  most: 1,
   members: 1,
   wholeMax: 1,
   after: "",

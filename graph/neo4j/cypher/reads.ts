@@ -121,8 +121,8 @@ const NEWEST_ABOUT_MEMBER = `
 
 export const WHOLE_HISTORY = whole(NEWEST_ABOUT_MEMBER);
 
-/** Those of the newest changes of the workspace that are about a member; how many were looked at, and the oldest of these. */
-export const RECENT_HISTORY = `CYPHER replan=skip
+/** Those of the newest changes of the workspace that are about somebody; how many were looked at, and the oldest of these. */
+const recent = (about: string): string => `CYPHER replan=skip
 UNWIND $q.outcomes AS outcome
 CALL (outcome) {
   MATCH (c:Change) USING INDEX SEEK c:Change(ws, outcome, id)
@@ -139,13 +139,19 @@ WITH collect(c) AS looked, min(c.id) AS oldest
 CALL (looked) {
   UNWIND looked AS c
   WITH c
-  WHERE EXISTS { (c)-[:ABOUT]->()-[o:OF]->() WHERE o.hub IN $q.hubs }
+  WHERE EXISTS { ${about} }
   WITH c
   ORDER BY c.id DESC
   LIMIT toInteger($q.limit)
   RETURN collect(${CHANGE}) AS found
 }
 RETURN found, size(looked), oldest`;
+
+export const RECENT_HISTORY = recent("(c)-[:ABOUT]->()-[o:OF]->() WHERE o.hub IN $q.hubs");
+
+export const RECENT_OWN_HISTORY = recent(
+  "(c)-[:ABOUT]->(m) WHERE m.uid = $q.uid AND NOT EXISTS { (m)-[:OF]->(:Sealed) }",
+);
 
 /**
  * The newest changes about so many members, the young first, that are newer than `floor`; how many members, and the oldest of these. The
@@ -177,8 +183,9 @@ CALL (members) {
 }
 RETURN found, size(members), oldest`;
 
-/** Records never leave the identifiers that they are about, so this reads them as they are. */
+/** Records never leave the identifiers that they are about, so this reads them as they are: none, where there are more than `most`. */
 export const OWN_HISTORY = `CYPHER replan=skip ${IDENTIFIER} AND NOT EXISTS { (i)-[:OF]->(:Sealed) }
+  AND COUNT { (i)<-[:ABOUT]-() } <= $q.most
 WITH i AS m
 ${NEWEST_ABOUT_MEMBER}`;
 

@@ -1,7 +1,7 @@
 import type { ChangeId, Uid, WorkspaceId } from "../../../core/ids.js";
 import { OUTCOMES } from "../../../core/identity/model.js";
 import { type Ask, type Row, whole } from "../client.js";
-import { PART_OF_HISTORY, RECENT_HISTORY } from "../cypher/reads.js";
+import { OWN_HISTORY, PART_OF_HISTORY, RECENT_HISTORY, RECENT_OWN_HISTORY } from "../cypher/reads.js";
 
 /** What a large profile's page of changes is read from. */
 export interface HistoryQuestion {
@@ -17,10 +17,12 @@ export interface HistoryLimits {
   readonly looked: number;
   /** Members that one statement reads. */
   readonly members: number;
+  /** Changes of one identifier that are all read. */
+  readonly own: number;
 }
 
 /** Each statement takes far less time than the server gives it. */
-const LIMITS: HistoryLimits = { looked: 2_000, members: 20_000 };
+const LIMITS: HistoryLimits = { looked: 2_000, members: 20_000, own: 10_000 };
 
 type Found<Id> = readonly [found: readonly Row[], count: number, oldest: Id | null];
 
@@ -31,7 +33,7 @@ type Found<Id> = readonly [found: readonly Row[], count: number, oldest: Id | nu
 export async function newestChanges(
   ask: Ask,
   { ws, hubs, limit, before }: HistoryQuestion,
-  limits = LIMITS,
+  limits: Pick<HistoryLimits, "looked" | "members"> = LIMITS,
 ): Promise<readonly Row[]> {
   const asked = { ws, hubs, outcomes: OUTCOMES, looked: whole(limits.looked) };
   const [recent] = await ask(RECENT_HISTORY, { ...asked, limit: whole(limit), before });
@@ -39,6 +41,25 @@ export async function newestChanges(
   if (found.length === limit || count < limits.looked) return found;
   const rest = { hubs, limit: limit - found.length, before: oldest! };
   return [...found, ...(await newestOfMembers(ask, rest, limits.members))];
+}
+
+/** Neo4j compares how many there are with nothing greater. */
+const ANY_NUMBER = 2 ** 31 - 1;
+
+/** The newest changes about one identifier. One with a very large number of them mostly has some of the workspace's newest. */
+export async function newestOwnChanges(
+  ask: Ask,
+  { ws, uid, limit, before }: Omit<HistoryQuestion, "hubs"> & { readonly uid: Uid },
+  limits: Pick<HistoryLimits, "looked" | "own"> = LIMITS,
+): Promise<readonly Row[]> {
+  const q = { ws, uid, limit: whole(limit), before };
+  const ownOf = async (most: number): Promise<readonly Row[]> =>
+    (await ask(OWN_HISTORY, { ...q, most: whole(most) }))[0]![0] as readonly Row[];
+  const few = await ownOf(limits.own);
+  if (few.length > 0) return few;
+  const [recent] = await ask(RECENT_OWN_HISTORY, { ...q, outcomes: OUTCOMES, looked: whole(limits.looked) });
+  const [found, count] = recent as unknown as Found<ChangeId>;
+  return found.length === limit || count < limits.looked ? found : ownOf(ANY_NUMBER);
 }
 
 /** Greater than every uid. */

@@ -7,7 +7,6 @@ import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { changesOf } from "../changes.js";
 import { type Ask, type Client, type Parameters, type Row, type Step, inLock, readLocked, whole } from "../client.js";
 import {
-  OWN_HISTORY,
   PAGE_OF_LINKS,
   PAGE_OF_MEMBERS,
   LOCATION,
@@ -18,7 +17,7 @@ import {
   WHOLE_MEMBERS,
 } from "../cypher/reads.js";
 import { withOneRetry } from "../failure.js";
-import { newestChanges } from "./history.js";
+import { newestChanges, newestOwnChanges } from "./history.js";
 
 /** A page of what a profile holds. */
 interface Question {
@@ -68,8 +67,8 @@ export function createProfileReads(client: Client): ProfileReads {
     history: async (workspace, profileId, { limit, before, isOwn = false, isOver = () => false }) => {
       const q = { limit: whole(limit), before: before ?? NEWEST };
       if (isOwn) {
-        const own = { ...q, ws: workspace, uid: profileId };
-        return changesOf(pageOf(await withOneRetry(() => client.read(OWN_HISTORY, own))));
+        const ask: Ask = (statement, asked) => withOneRetry(() => client.read(statement, asked));
+        return changesOf(await newestOwnChanges(ask, { ws: workspace, uid: profileId, limit, before: q.before }));
       }
       const page: Question["page"] = (ask, { hubs }) =>
         newestChanges(ask, { ws: workspace, hubs: hubs as readonly string[], limit, before: q.before });

@@ -5,11 +5,11 @@ import type { Change } from "../../../core/identity/model.js";
 import { REMOVAL_REV } from "../../../core/identity/step.js";
 import { changesOf } from "../../../graph/neo4j/changes.js";
 import type { Client } from "../../../graph/neo4j/client.js";
-import { PART_OF_HISTORY, RECENT_HISTORY } from "../../../graph/neo4j/cypher/reads.js";
+import { OWN_HISTORY, PART_OF_HISTORY, RECENT_HISTORY, RECENT_OWN_HISTORY } from "../../../graph/neo4j/cypher/reads.js";
 import { createNeo4jGraph, type Neo4jGraph } from "../../../graph/neo4j/graph.js";
 import { openClient } from "../../../graph/neo4j/open.js";
-import { newestChanges, type HistoryLimits } from "../../../graph/neo4j/pages/history.js";
-import { createProfileReads } from "../../../graph/neo4j/pages/pages.js";
+import { newestChanges, newestOwnChanges, type HistoryLimits } from "../../../graph/neo4j/pages/history.js";
+import { createProfileReads, NEWEST } from "../../../graph/neo4j/pages/pages.js";
 import { tombOf } from "../../support/builders.js";
 import { anAssertion, aWorkspace, step } from "../../support/identity/fixtures.js";
 import { aChange, record } from "../../support/identity/plans.js";
@@ -44,8 +44,11 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
     graph = createNeo4jGraph(counting, { tombOf });
     large = await makeLargeProfile(graph, workspace, { name: "hub", size: SIZE, chain: 3, seed: SEED });
     await step(graph, workspace, anAssertion("alone"));
-    const made = Array.from({ length: CHANGES }, (): Change => {
-      const identifiers = [large.identifierAt(random.below(SIZE)), large.identifierAt(random.below(SIZE))];
+    const made = Array.from({ length: CHANGES }, (_, n): Change => {
+      const identifiers = [
+        large.identifierAt(n % 10 === 0 ? 0 : random.below(SIZE)),
+        large.identifierAt(random.below(SIZE)),
+      ];
       return aChange({ identifiers, outcome: random.pick(["linked", "unchanged", "refused"] as const) });
     });
     const others = made.map(() => aChange({ identifiers: anAssertion("alone").identifiers, outcome: "linked" }));
@@ -74,7 +77,7 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
 
   it("is the same from few of the workspace's changes and from all members, in any portions", async () => {
     const [hub] = await rows("MATCH (p:Profile {id: $id}) RETURN p.hub", { id: large.profileId });
-    const read = (limit: number, before: string, limits: HistoryLimits) =>
+    const read = (limit: number, before: string, limits: Pick<HistoryLimits, "looked" | "members">) =>
       newestChanges(client.read, { ws: workspace, hubs: [hub![0] as string], limit, before }, limits);
     for (const looked of [1, 100, CHANGES + 50, 5_000])
       for (const members of [7, 500, SIZE, 5_000])
@@ -88,6 +91,33 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
             JSON.stringify({ looked, members, limit, from }),
           );
         }
+  });
+
+  it("of one identifier is the same from all its changes and from few of the workspace's", async () => {
+    const uid = large.uids[0]!;
+    const statements: string[] = [];
+    const ask: Client["read"] = (statement, q) => {
+      statements.push(statement);
+      return client.read(statement, q);
+    };
+    const read = async (limit: number, before: string, limits: Pick<HistoryLimits, "looked" | "own">) => {
+      statements.length = 0;
+      const found = changesOf(await newestOwnChanges(ask, { ws: workspace, uid, limit, before }, limits));
+      return found.map(({ changeId }) => changeId);
+    };
+    const all = await read(1_000, NEWEST, { looked: 1, own: 1_000 });
+    assert.ok(all.length > 3);
+    const [few, recent] = [OWN_HISTORY, RECENT_OWN_HISTORY];
+    for (const limit of [1, 3, 1_000])
+      for (const [looked, asked] of [
+        [1, [few, recent, few]],
+        [5_000, [few, recent]],
+      ] as const) {
+        assert.deepEqual(await read(limit, all[0]!, { looked, own: 1 }), all.slice(1, 1 + limit), `${limit} ${looked}`);
+        assert.deepEqual(statements, asked);
+      }
+    assert.deepEqual(await read(3, all[0]!, { looked: 5_000, own: 1_000 }), all.slice(1, 4));
+    assert.deepEqual(statements, [few]);
   });
 
   it("reads no member for a page that is among the newest changes of the workspace", async () => {
