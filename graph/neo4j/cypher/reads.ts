@@ -121,21 +121,24 @@ const NEWEST_ABOUT_MEMBER = `
 
 export const WHOLE_HISTORY = whole(NEWEST_ABOUT_MEMBER);
 
-/** Those of the newest changes of the workspace that are about somebody; how many were looked at, and the oldest of these. */
-const recent = (about: string): string => `CYPHER replan=skip
+/** The newest of each outcome by the index, then the newest of those. */
+const newest = (most: "limit" | "looked"): string => `CYPHER replan=skip
 UNWIND $q.outcomes AS outcome
 CALL (outcome) {
   MATCH (c:Change) USING INDEX SEEK c:Change(ws, outcome, id)
   WHERE c.ws = $q.ws AND c.outcome = outcome AND c.id < $q.before
   WITH c
   ORDER BY c.ws DESC, c.outcome DESC, c.id DESC
-  LIMIT toInteger($q.looked)
+  LIMIT toInteger($q.${most})
   RETURN c
 }
 WITH c
 ORDER BY c.id DESC
-LIMIT toInteger($q.looked)
-WITH collect(c) AS looked, min(c.id) AS oldest
+LIMIT toInteger($q.${most})
+`;
+
+/** Those of the newest changes of the workspace that are about somebody; how many were looked at, and the oldest of these. */
+const recent = (about: string): string => `${newest("looked")}WITH collect(c) AS looked, min(c.id) AS oldest
 CALL (looked) {
   UNWIND looked AS c
   WITH c
@@ -194,21 +197,7 @@ MATCH (c:Change {id: $q.change}) USING INDEX SEEK c:Change(id)
 WHERE c.ws = $q.ws
 RETURN collect(${CHANGE}) AS found`;
 
-/** The newest of each outcome by the index, then the newest of those. */
-export const CHANGES = `CYPHER replan=skip
-UNWIND $q.outcomes AS outcome
-CALL (outcome) {
-  MATCH (c:Change) USING INDEX SEEK c:Change(ws, outcome, id)
-  WHERE c.ws = $q.ws AND c.outcome = outcome AND c.id < $q.before
-  WITH c
-  ORDER BY c.ws DESC, c.outcome DESC, c.id DESC
-  LIMIT toInteger($q.limit)
-  RETURN c
-}
-WITH c
-ORDER BY c.id DESC
-LIMIT toInteger($q.limit)
-RETURN collect(${CHANGE}) AS found`;
+export const CHANGES = `${newest("limit")}RETURN collect(${CHANGE}) AS found`;
 
 const LINK_STATE = "a.key, b.key, l.change, coalesce(l.by, l.change), l.removed_at IS NULL";
 
