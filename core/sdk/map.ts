@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
-import { AppError, type ErrorItem } from "../errors.js";
+import type { ErrorItem } from "../errors.js";
 import { showInstant } from "../event/time.js";
 import { newId, sdkEventIdFor, type EventId, type KeyId, type WorkspaceId } from "../ids.js";
 import { parseJson } from "../json/read.js";
 import { scanJson } from "../json/scan.js";
-import { membersOf, withoutMembers } from "../json/spans.js";
+import { membersOf, withoutMembers, type MemberSpan } from "../json/spans.js";
 import { timeOf, type Received } from "./claimed-time.js";
 import { MEMBERS_MAX, memberOf, valueIn, type Envelope } from "./envelope.js";
 import { identifiersOf, idText, tooManyIn } from "./identifiers.js";
@@ -26,10 +26,7 @@ const READ: ReadonlySet<string> = new Set(["type", "messageId", "userId", "anony
 /** An SDK makes them anew when it sends an item again. */
 const CHANGING: ReadonlySet<string> = new Set(["sentAt", "_metadata", "integrations", "writeKey"]);
 
-/**
- * From the calls of an SDK to events, one at a time, because many of them take long. Throws `invalid_json` when an item is no JSON: then
- * the body is none.
- */
+/** From the calls of an SDK to events, one at a time, because many of them take long. */
 export function* mapItems(body: Buffer, envelope: Envelope, options: MapOptions): Generator<Mapped, void> {
   for (const [index, { start, end }] of envelope.items.entries())
     yield mapItem(body.subarray(start, end), index, envelope, options);
@@ -39,21 +36,21 @@ function mapItem(sent: Buffer, index: number, envelope: Envelope, options: MapOp
   // Of one that is too large only a trace is kept.
   const membersMax = sent.length > options.itemBytesMax ? MEMBERS_MAX : Infinity;
   const found = membersOf(sent, { start: 0, end: sent.length }, membersMax);
-  if (found === null && sent[0] === OPEN_BRACE) throw notJson(index);
   const members = found ?? [];
   const cut = (names: ReadonlySet<string>): Buffer =>
     withoutMembers(sent, { start: 0, end: sent.length }, members, (name) => names.has(name));
-  const given = valueIn(sent, members, "messageId");
+  const given = saidIn(sent, members, "messageId");
   const messageId = idText(given) ?? null;
   const eventId = eventIdOf(options, messageId);
   const unfit = (errors: readonly ErrorItem[], keeps: Unread["keeps"] = "all"): Mapped => {
-    const said = valueIn(sent, members, "type") ?? options.type;
+    const said = saidIn(sent, members, "type") ?? options.type;
     const type = typeof said === "string" ? said : null;
     const bytes = keeps === "all" ? cut(SECRET) : traceOf(sent, { type, messageId });
     return { kind: "unfit", index, messageId, eventId, type, bytes, errors };
   };
 
-  const read = readItem(sent, index, options);
+  if (found === null && sent[0] === OPEN_BRACE) return unfit([NOT_JSON], "trace");
+  const read = readItem(sent, options);
   if ("error" in read) return unfit([read.error], read.keeps);
   const { item } = read;
   const type = memberOf(item, "type") ?? options.type;
@@ -96,19 +93,17 @@ interface Unread {
   readonly keeps: "all" | "trace";
 }
 
-function readItem(
-  sent: Buffer,
-  index: number,
-  { itemBytesMax, depthMax }: MapOptions,
-): Unread | { readonly item: object } {
+function readItem(sent: Buffer, { itemBytesMax, depthMax }: MapOptions): Unread | { readonly item: object } {
   const unread = (keeps: Unread["keeps"], message: string, path = ""): Unread => ({ error: { path, message }, keeps });
   if (sent.length > itemBytesMax) return unread("trace", `must have at most ${itemBytesMax} bytes`);
   const { problem } = scanJson(sent, depthMax);
-  if (problem?.kind === "malformed") throw notJson(index);
+  if (problem?.kind === "malformed") return { error: NOT_JSON, keeps: "trace" };
   // The scan ended there, and of a key that is there twice a reader sees one.
   if (problem?.kind === "duplicate_key" || problem?.kind === "too_deep")
     return unread("trace", problem.message, problem.path);
-  const item = parseJson(sent);
+  const item = parsed(sent);
+  // Python writes NaN where a number is none, and the other calls of the batch are right.
+  if (item === undefined) return { error: NOT_JSON, keeps: "trace" };
   const tooMany = tooManyIn(item);
   if (tooMany !== null) return unread("trace", tooMany.message, tooMany.path);
   if (problem !== null) return unread("all", problem.message, problem.path);
@@ -117,11 +112,29 @@ function readItem(
 }
 
 const OPEN_BRACE = 0x7b;
-const notJson = (index: number): AppError => new AppError("invalid_json", `batch.${index} is not valid JSON.`);
+const NOT_JSON: ErrorItem = { path: "", message: "is not valid JSON" };
 const SECRET: ReadonlySet<string> = new Set(["writeKey"]);
 const IDS = ["userId", "anonymousId", "previousId"] as const;
 const ALIAS = ["userId", "previousId"] as const;
 const NO_ID = "must be a string or a number";
+
+/** Undefined: it is no JSON. */
+function parsed(sent: Buffer): unknown {
+  try {
+    return parseJson(sent);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is no JSON says nothing. */
+function saidIn(sent: Buffer, members: readonly MemberSpan[], name: string): unknown {
+  try {
+    return valueIn(sent, members, name);
+  } catch {
+    return undefined;
+  }
+}
 
 const isSdkType = (type: unknown): type is SdkType => (SDK_TYPES as readonly unknown[]).includes(type);
 

@@ -202,6 +202,12 @@ describe("An SDK's call that is no event", () => {
       `{"type":"track","a":${"[".repeat(64)}${"]".repeat(64)}}`,
       [[`a${".0".repeat(63)}`, "is nested too deeply"]],
     ],
+    ["a number that is none", '{"type":"track","properties":{"total":NaN}}', [["", "is not valid JSON"]]],
+    ["a messageId that is none", '{"type":"track","messageId":NaN}', [["", "is not valid JSON"]]],
+    ["a type that is none", '{"type":trux}', [["", "is not valid JSON"]]],
+    ["a comma too many", '{"type":"track",}', [["", "is not valid JSON"]]],
+    ["something behind what cannot be stored", '{"type":"track","a":"\\ud800","b":tru}', [["", "is not valid JSON"]]],
+    ["a broken item behind many levels", `{"a":${"[".repeat(90)}${"]".repeat(90)},}`, [["", "is not valid JSON"]]],
   ];
   for (const [name, item, errors] of cases)
     it(`names ${name}, beside an item that fits`, () => {
@@ -236,6 +242,17 @@ describe("An SDK's call that is no event", () => {
     }
   });
 
+  it("leaves type, messageId and size of one that is no JSON, as far as they can be read", () => {
+    for (const [item, type, messageId] of [
+      ['{"type":"track","writeKey":"secret","messageId":"m-1","userId":"u-1","a":NaN}', "track", "m-1"],
+      ['{"type":tru,"messageId":NaN}', null, null],
+      ['{"type":"track",}', null, null],
+    ] as const) {
+      const unfit = unfitOf(item);
+      assert.deepEqual(JSON.parse(unfit.bytes.toString()), { type, messageId, bytes: item.length });
+    }
+  });
+
   it("leaves type, messageId and size of one that is too large to keep", () => {
     const large = JSON.stringify(track({ writeKey: "secret", properties: { t: "x".repeat(262_144) } }));
     const unfit = unfitOf(large);
@@ -260,13 +277,7 @@ describe("A body of an SDK that cannot be read", () => {
     ["no UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), "invalid_json"],
     ["something behind the body", '{"batch":[]}{}', "invalid_json"],
     ["an array", "[]", "invalid_json"],
-    ["an item with a comma too many", '{"batch":[{"type":"track",}]}', "invalid_json"],
-    ["an item with a wrong word", '{"batch":[{"type":"track","a":trux}]}', "invalid_json"],
-    [
-      "a broken item behind many levels",
-      `{"batch":[{"writeKey":"k","a":${"[".repeat(90)}${"]".repeat(90)},}]}`,
-      "invalid_json",
-    ],
+    ["an item whose brackets do not fit", '{"batch":[{"type":"track"]}', "invalid_json"],
     ["two batches", '{"batch":[],"batch":[]}', "invalid_json"],
     ["a word that is none beside the batch", '{"batch":[{"type":"track"}],"foo":bar}', "invalid_json"],
     ["a wrong word beside the batch", '{"batch":[],"foo":trux}', "invalid_json"],

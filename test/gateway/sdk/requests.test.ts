@@ -120,7 +120,8 @@ describe("A request of an SDK", () => {
     ["half a gzip", { body: gzipSync("{}").subarray(0, 15) }, 400, /not valid gzip/],
     ["another encoding", { body: "{}", headers: { "Content-Encoding": "br" } }, 415, /gzip or identity/],
     ["no body", { body: "" }, 400, /not a JSON object/],
-    ["no JSON", { body: '{"batch":[{"a":1,}]}' }, 400, /batch\.0 is not valid JSON/],
+    ["brackets that do not fit", { body: '{"batch":[{"a":1]}' }, 400, /not a JSON object/],
+    ["no JSON beside its items", { body: '{"batch":[],"foo":NaN}' }, 400, /is not valid JSON/],
     ["no batch", { body: {} }, 400, /batch: is required/],
     ["a batch that is no array", { body: { batch: "x" } }, 400, /batch: must be an array/],
     ["2,501 items", { body: { batch: Array(2_501).fill(track()) } }, 413, /at most 2500 items/],
@@ -193,6 +194,21 @@ describe("A request of an SDK", () => {
     );
     assert.deepEqual([rejected[1]?.[1], rejected[4]?.[1]], ["m-click", "m-large"]);
     assert.ok(!answer.text.includes("onym_"));
+  });
+
+  it("keeps what is right in it: of a call that is no JSON, such as one with NaN, a trace is kept", async () => {
+    const wrong = ['{"type":"track","messageId":"m-nan","userId":"u-1","properties":{"total":NaN}}', '{"a":1,}'];
+    const answer = await sendSdk(app(), "/v1/batch", {
+      key,
+      body: `{"batch":[${JSON.stringify(track())},${wrong.join()}]}`,
+    });
+    const { accepted, quarantined } = answer.body;
+    assert.deepEqual([answer.status, accepted, quarantined], [200, 1, 2], answer.text);
+    const errors = [{ path: "", message: "is not valid JSON" }];
+    assert.deepEqual(listAt(answer.body, "rejected"), [
+      { index: 1, message_id: "m-nan", errors },
+      { index: 2, message_id: null, errors },
+    ]);
   });
 
   it("of a call that is too large and has very many members is read only so far that a trace of it is kept", async () => {
