@@ -3,10 +3,17 @@ import type { WorkspaceId } from "../core/ids.js";
 
 /** How much a workspace may have kept that is no event: whoever sends only that must not fill the disk. */
 export interface Quarantine {
+  /** For one request. */
+  room(workspace: WorkspaceId): Room;
+}
+
+export interface Room {
   /** Whether there is so much room now; takes none. */
-  hasRoom(workspace: WorkspaceId, bytes: number): boolean;
+  hasRoom(bytes: number): boolean;
   /** Takes the room if there is any. `bytes`: of all that is written, its header too. */
-  takes(workspace: WorkspaceId, bytes: number): boolean;
+  takes(bytes: number): boolean;
+  /** Nothing was kept: all that was taken is there again, and no more is taken. */
+  giveBack(): void;
 }
 
 export interface QuarantineLimits {
@@ -21,6 +28,11 @@ const DAY_MS = 86_400_000;
 interface Window {
   readonly beganAt: number;
   used: number;
+}
+
+interface Windows {
+  readonly minute: Window;
+  readonly day: Window;
 }
 
 /**
@@ -39,23 +51,36 @@ export function createQuarantine(
     known.set(name, begun);
     return begun;
   };
-  const windowsOf = (workspace: WorkspaceId) => {
+  const windowsOf = (workspace: WorkspaceId): Windows => {
     const now = steady();
     return {
       minute: windowOf(`minute:${workspace}`, now, MINUTE_MS),
       day: windowOf(`day:${workspace}`, now, DAY_MS),
     };
   };
-  const fits = ({ minute, day }: ReturnType<typeof windowsOf>, bytes: number): boolean =>
+  const fits = ({ minute, day }: Windows, bytes: number): boolean =>
     minute.used < perMinute && day.used + bytes <= bytesPerDay;
-  return {
-    hasRoom: (workspace, bytes) => fits(windowsOf(workspace), bytes),
-    takes: (workspace, bytes) => {
-      const windows = windowsOf(workspace);
-      if (!fits(windows, bytes)) return false;
-      windows.minute.used += 1;
-      windows.day.used += bytes;
-      return true;
-    },
+  const room = (workspace: WorkspaceId): Room => {
+    const taken: (Windows & { readonly bytes: number })[] = [];
+    let isOver = false;
+    return {
+      hasRoom: (bytes) => fits(windowsOf(workspace), bytes),
+      takes: (bytes) => {
+        const windows = windowsOf(workspace);
+        if (isOver || !fits(windows, bytes)) return false;
+        windows.minute.used += 1;
+        windows.day.used += bytes;
+        taken.push({ ...windows, bytes });
+        return true;
+      },
+      giveBack: () => {
+        isOver = true;
+        for (const { minute, day, bytes } of taken.splice(0)) {
+          minute.used -= 1;
+          day.used -= bytes;
+        }
+      },
+    };
   };
+  return { room };
 }

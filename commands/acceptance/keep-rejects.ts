@@ -5,6 +5,7 @@ import { parseTimestamp } from "../../core/event/time.js";
 import { eventIdFor, isSchemaId, newId, type EventId, type SchemaId } from "../../core/ids.js";
 import { parseNumbersAsSent } from "../../core/json/read.js";
 import { membersOf, trimmed } from "../../core/json/spans.js";
+import type { Room } from "../quarantine.js";
 import { quarantined } from "../sdk/quarantined.js";
 import type { Caller, Services } from "../services.js";
 import { namedIn } from "./named-in.js";
@@ -43,12 +44,14 @@ export async function keepRejects(
   const { catalog, queue } = services;
   const own = rejects.filter(({ error }) => error instanceof AppError && KEPT.has(error.code));
   if (own.length === 0) return;
+  const room = services.quarantine.room(caller.workspace);
   try {
     if (!(await catalog.sdk(caller.workspace)).settings.keepRejects) return;
-    const keep = (one: Rejected): Promise<Buffer | null> => messageOf(services, caller, door, one);
+    const keep = (one: Rejected): Promise<Buffer | null> => messageOf(services, room, caller, door, one);
     const kept = await inPortions(own, bytesOf, keep);
     await queue.publishAll(kept.filter((message) => message !== null));
   } catch {
+    room.giveBack();
     // The sender has its answer, and the metrics of the queue or the catalog tell that it is away.
   }
 }
@@ -60,17 +63,17 @@ const HEADER_BYTES = 512;
 /** Null: there is no room for it. */
 async function messageOf(
   services: KeepServices,
+  room: Room,
   caller: Caller,
   door: "collect" | "batch",
   one: Rejected,
 ): Promise<Buffer | null> {
-  const { quarantine } = services;
   // What is too large or too deep was not read to its end: a key may be there twice, and an erasure would find only one of its values.
   const wasRead = (one.error as AppError).code !== "payload_too_large";
   // Of a flood most has no room, and then it is not read again.
-  if (!quarantine.hasRoom(caller.workspace, (wasRead ? one.bytes.length : 0) + HEADER_BYTES)) return null;
+  if (!room.hasRoom((wasRead ? one.bytes.length : 0) + HEADER_BYTES)) return null;
   const message = encodeMessage(await recordOf(services, caller, door, one, wasRead ? parsed(one.bytes) : UNREAD));
-  return quarantine.takes(caller.workspace, message.length) ? message : null;
+  return room.takes(message.length) ? message : null;
 }
 
 /** `whole`: as it is parsed, or `UNREAD`. */

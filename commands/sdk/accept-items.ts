@@ -13,6 +13,7 @@ import { namedInUnfit } from "../../core/sdk/identifiers.js";
 import { mapItems, unlessLong } from "../../core/sdk/map.js";
 import { sdkSchemaId } from "../../core/sdk/schemas.js";
 import { namedIn, type Refused } from "../acceptance/named-in.js";
+import type { Room } from "../quarantine.js";
 import type { Caller, Services } from "../services.js";
 import { errorsOfItem, judgeItem, type ItemServices, type Sides } from "./judge-item.js";
 import { quarantined, type Quarantined } from "./quarantined.js";
@@ -50,49 +51,65 @@ export type AcceptServices = ItemServices & Pick<Services, "queue" | "metrics" |
 export const createAcceptItems =
   (services: AcceptServices) =>
   async (caller: Caller, sent: SdkSent): Promise<SdkAcceptance> => {
-    const { metrics, queue, catalog } = services;
-    const sdk = await catalog.sdk(caller.workspace);
-    const pause = createPause();
-    const mapped: Mapped[] = [];
-    for (const one of mapItems(sent.bytes, sent.envelope, optionsOf(services, caller, sent, sdk.settings))) {
-      mapped.push(one);
-      await pause();
+    const room = services.quarantine.room(caller.workspace);
+    try {
+      return await acceptItems(services, room, caller, sent);
+    } catch (error) {
+      // An SDK sends the same again and again while a part is away, and none of it is kept.
+      room.giveBack();
+      throw error;
     }
-    const each = firstOfEach(mapped);
-    const sides = await createSides(services, caller, each);
-    const events: EventRecord[] = [];
-    const kept: EventRecord[] = [];
-    const rejected: SdkRejection[] = [];
-    const reject = async (one: Mapped, errors: readonly ErrorItem[]): Promise<void> => {
-      const { index, messageId } = one.kind === "item" ? one.item : one;
-      const identifiers = await namedIn(services, caller.workspace, toRefused(sdk, one));
-      const record = quarantined(caller, { ...toQuarantine(one, errors), identifiers });
-      const isKept = services.quarantine.takes(caller.workspace, encodeMessage(record).length);
-      if (isKept) kept.push(record);
-      rejected.push({ index, messageId, errors, ...(!isKept && { kept: false }) });
-    };
-    for (const one of each) {
-      await pause();
-      if (one.kind === "unfit") await reject(one, one.errors);
-      else
-        try {
-          events.push(await judgeItem(services, caller, sdk, one.item, sides(one.item)));
-        } catch (error) {
-          await reject(one, errorsOfItem(error));
-        }
-    }
-    await queue.publishAll([...events, ...kept].map(encodeMessage));
-    for (const { schemaId } of events) metrics.accepted("sdk", caller, schemaId);
-    for (const { kept: isKept = true } of rejected)
-      metrics.quarantined(isKept ? "quarantined" : "not_kept", caller, null);
-    const duplicates = mapped.length - each.length;
-    if (duplicates > 0) {
-      metrics.sdkDuplicates(duplicates);
-      metrics.sdkMismatches(mismatchesOf(mapped, each));
-    }
-    const notKept = rejected.length - kept.length;
-    return { accepted: events.length, duplicates, quarantined: rejected.length, notKept, rejected };
   };
+
+async function acceptItems(
+  services: AcceptServices,
+  room: Room,
+  caller: Caller,
+  sent: SdkSent,
+): Promise<SdkAcceptance> {
+  const { metrics, queue, catalog } = services;
+  const sdk = await catalog.sdk(caller.workspace);
+  const pause = createPause();
+  const mapped: Mapped[] = [];
+  for (const one of mapItems(sent.bytes, sent.envelope, optionsOf(services, caller, sent, sdk.settings))) {
+    mapped.push(one);
+    await pause();
+  }
+  const each = firstOfEach(mapped);
+  const sides = await createSides(services, caller, each);
+  const events: EventRecord[] = [];
+  const kept: EventRecord[] = [];
+  const rejected: SdkRejection[] = [];
+  const reject = async (one: Mapped, errors: readonly ErrorItem[]): Promise<void> => {
+    const { index, messageId } = one.kind === "item" ? one.item : one;
+    const identifiers = await namedIn(services, caller.workspace, toRefused(sdk, one));
+    const record = quarantined(caller, { ...toQuarantine(one, errors), identifiers });
+    const isKept = room.takes(encodeMessage(record).length);
+    if (isKept) kept.push(record);
+    rejected.push({ index, messageId, errors, ...(!isKept && { kept: false }) });
+  };
+  for (const one of each) {
+    await pause();
+    if (one.kind === "unfit") await reject(one, one.errors);
+    else
+      try {
+        events.push(await judgeItem(services, caller, sdk, one.item, sides(one.item)));
+      } catch (error) {
+        await reject(one, errorsOfItem(error));
+      }
+  }
+  await queue.publishAll([...events, ...kept].map(encodeMessage));
+  for (const { schemaId } of events) metrics.accepted("sdk", caller, schemaId);
+  for (const { kept: isKept = true } of rejected)
+    metrics.quarantined(isKept ? "quarantined" : "not_kept", caller, null);
+  const duplicates = mapped.length - each.length;
+  if (duplicates > 0) {
+    metrics.sdkDuplicates(duplicates);
+    metrics.sdkMismatches(mismatchesOf(mapped, each));
+  }
+  const notKept = rejected.length - kept.length;
+  return { accepted: events.length, duplicates, quarantined: rejected.length, notKept, rejected };
+}
 
 const optionsOf = (
   { limits }: AcceptServices,

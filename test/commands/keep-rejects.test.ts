@@ -84,6 +84,25 @@ describe("Rejects that a workspace keeps", () => {
     assert.equal(events[0]?.eventId, again?.eventId, "the same key");
   });
 
+  it("take no room while the queue is away", async () => {
+    const quarantine = createQuarantine({ perMinute: 1, bytesPerDay: MIB });
+    let isAway = true;
+    let kept = 0;
+    const publishAll = async (messages: readonly Buffer[]): Promise<void> => {
+      if (isAway) throw new AppError("unavailable", "The queue is away.");
+      kept += messages.length;
+    };
+    const services = {
+      catalog: { sdk: async () => ({ settings: { keepRejects: true } }), findSchema: async () => null },
+      queue: { publishAll },
+      quarantine,
+    } as unknown as Services;
+    await keepRejects(services, caller, "batch", [rejected(item("{}"))]);
+    isAway = false;
+    await keepRejects(services, caller, "batch", [rejected(item("{}"))]);
+    assert.equal(kept, 1);
+  });
+
   it("are kept though another one is no JSON behind its first problem", async () => {
     const broken = item('{"a":"\\ud800","b":tru1}');
     const { events } = await keep([rejected(broken, "validation_failed"), rejected(item("{}"))]);

@@ -7,8 +7,8 @@ describe("The bounds of a quarantine", () => {
     const steady = { ms: 0 };
     const quarantine = createQuarantine({ perMinute: 2, bytesPerDay: 35 }, () => steady.ms);
     const workspace = newId<WorkspaceId>();
-    const takes = () => quarantine.takes(workspace, 10);
-    const hasRoom = () => quarantine.hasRoom(workspace, 10);
+    const takes = () => quarantine.room(workspace).takes(10);
+    const hasRoom = () => quarantine.room(workspace).hasRoom(10);
     assert.deepEqual([hasRoom(), takes(), hasRoom(), takes()], [true, true, true, true]);
     assert.deepEqual([hasRoom(), takes()], [false, false]);
     steady.ms = 59_999;
@@ -21,5 +21,16 @@ describe("The bounds of a quarantine", () => {
     );
     steady.ms = 86_400_000;
     assert.equal(takes(), true);
+  });
+
+  it("count nothing of a request that gave its room back, and it takes no more", () => {
+    const quarantine = createQuarantine({ perMinute: 2, bytesPerDay: 20 });
+    const workspace = newId<WorkspaceId>();
+    const [failed, other] = [quarantine.room(workspace), quarantine.room(workspace)];
+    assert.deepEqual([failed.takes(10), other.takes(10), other.takes(10)], [true, true, false]);
+    failed.giveBack();
+    failed.giveBack();
+    assert.equal(failed.takes(10), false);
+    assert.deepEqual([other.takes(10), other.takes(10)], [true, false]);
   });
 });

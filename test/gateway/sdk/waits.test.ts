@@ -98,7 +98,7 @@ describe("An SDK is told to wait, never 503", () => {
         isAway ? Promise.reject(new AppError("unavailable", "The queue is away.")) : queue.publishAll(messages);
       return { ...backends, queue: { ...queue, publishAll } };
     };
-    app = await startApp({ DRAIN_MS: "500" }, { wrap });
+    app = await startApp({ DRAIN_MS: "500", QUARANTINE_PER_MINUTE: "1" }, { wrap });
     workspace = await app.workspace();
   });
   after(() => app.close());
@@ -115,6 +115,18 @@ describe("An SDK is told to wait, never 503", () => {
     const record = app.records.find((line) => line.includes(textAt(failed.body, "request_id"))) ?? "";
     assert.match(record, /request failed/, "the log calls it a failure all the same");
     assert.equal((await sendSdk(app, "/v1/batch", { key, body })).body["accepted"], 1);
+  });
+
+  it("while the queue is away; what goes into quarantine takes no room of it until it is kept", async () => {
+    const key = await makeKey({});
+    const body = { batch: [{ type: "click", messageId: "m-1" }] };
+    isAway = true;
+    for (const _ of [1, 2]) assertWait(await sendSdk(app, "/v1/batch", { key, body }));
+    isAway = false;
+    const kept = await sendSdk(app, "/v1/batch", { key, body });
+    assert.deepEqual([kept.body["quarantined"], kept.body["not_kept"]], [1, undefined], kept.text);
+    const more = await sendSdk(app, "/v1/batch", { key, body });
+    assert.equal(more.body["not_kept"], 1, "what is kept takes room");
   });
 
   it("once its key has sent all that it may in a minute; each item counts", async () => {
