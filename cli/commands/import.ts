@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { read, type Command, type Context } from "../command.js";
 import { CliError, EXIT, failureOf, usage, type Exit } from "../fail.js";
 import { ERASURE_OPTIONS } from "../export/erasures.js";
 import { importOnym } from "../export/import-onym.js";
+import { awaitQueue, STALE_MS } from "../export/queue.js";
+import { createAliasOrder } from "../import/aliases.js";
 import { batchesOf, type Target } from "../import/batches.js";
 import { csvPlanIn } from "../import/csv-items.js";
 import { deliver } from "../import/deliver.js";
@@ -14,6 +17,7 @@ import { count, plain } from "../show.js";
 
 const RETRY_MS = 900_000;
 const REASONS_MAX = 20;
+const WRONG_ALIASES = "an alias of a user whom they name may link an anonymous_id in their place";
 
 export const importCommand: Command = {
   name: "import",
@@ -153,8 +157,17 @@ async function sendAll(context: Context, source: Source, target: Target): Promis
     summary.unreadable += 1;
     tell(place, message);
   };
+  const say = (text: string): void => {
+    progress.clear();
+    world.err(`onym: ${text}\n`);
+  };
+  const awaitUsers = createAliasOrder(async () => {
+    await sleep(STALE_MS);
+    await awaitQueue(api, RETRY_MS, say, WRONG_ALIASES);
+  });
   try {
     for await (const batch of batchesOf(itemsOf(source, world, reading.took), target, onProblem)) {
+      if (target.member === "batch") await awaitUsers(batch);
       const { accepted, duplicates, rejected, reasons } = await deliver(api, target, batch);
       summary.sent += batch.items.length;
       summary.accepted += accepted;

@@ -14,11 +14,18 @@ const MINUTE_MS = 60_000;
 /** Where nobody knows since when the oldest waits, events that came later may keep the queue from ever being empty. */
 const UNKNOWN_MS = 60_000;
 
+/** What the service says of its queue may be so old: what it accepted just before is not in it. */
+export const STALE_MS = 1_100;
+
 /**
- * Waits until what the service accepted before is processed. What is folded between the files of an export would be counted in no
- * profile of it, and what is still in the queue is in no file. Gives up when so long nothing is done.
+ * Waits until what the service accepted before is processed. Gives up when so long nothing is done, and tells what may be `wrong` then.
  */
-export async function awaitQueue(http: Http, waitMs: number, tell: (text: string) => void): Promise<void> {
+export async function awaitQueue(
+  http: Http,
+  waitMs: number,
+  tell: (text: string) => void,
+  wrong: string,
+): Promise<void> {
   let fewest = Infinity;
   let movedAt = 0;
   let begunBy: number | null = null;
@@ -27,13 +34,11 @@ export async function awaitQueue(http: Http, waitMs: number, tell: (text: string
     const { waiting, oldest_at: oldest } = queue;
     begunBy ??= Date.parse(minutes.at(-1)!.at) + MINUTE_MS;
     if (waiting === 0 || (oldest !== null && Date.parse(oldest) >= begunBy)) return;
-    if (waiting === null) return tell(`nobody knows whether events wait to be processed: ${MISSING}`);
+    if (waiting === null) return tell(`nobody knows whether events wait to be processed: ${wrong}`);
     if (fewest === Infinity) tell(`waits until the queue is empty; events that wait: ${waiting}`);
     if (waiting < fewest) [fewest, movedAt] = [waiting, Date.now()];
     const patienceMs = oldest === null ? Math.min(UNKNOWN_MS, waitMs) : waitMs;
-    if (Date.now() - movedAt >= patienceMs) return tell(`events still wait to be processed, ${waiting}: ${MISSING}`);
+    if (Date.now() - movedAt >= patienceMs) return tell(`events still wait to be processed, ${waiting}: ${wrong}`);
     await sleep(LOOK_MS);
   }
 }
-
-const MISSING = "the export may be without them, and an import of it without what they add to profiles";
