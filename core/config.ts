@@ -98,8 +98,9 @@ export const SETTINGS = Type.Object({
     "largest payload of an event, bytes; with a much larger value, a worker takes fewer messages at once",
   ),
   BODY_BYTES_MAX: integer(1_048_576, 1_024, 16_777_216, "largest body of a request without events, bytes"),
+  // RudderStack's SDK for Python ends a batch with the call that takes it beyond 4 MiB, and drops all of it after 413.
   SDK_BODY_BYTES_MAX: integer(
-    4_194_304,
+    5_242_880,
     524_288,
     16_777_216,
     "largest body of an SDK's request after decompression, bytes; 512 KiB if the key is only in the body",

@@ -33,7 +33,7 @@ export interface WindowOptions {
 
 const BYTES_MAX = 288 * 1_048_576;
 /** Of a request's events with their headers. */
-const LIST_BYTES_MAX = 6 * 1_048_576;
+const LIST_BYTES_MAX = 7 * 1_048_576;
 const GROW_MS = 30_000;
 const SOURCES = ["express", "main", "lists", "retry"] as const;
 /** Of the bytes; little comes by the express queue at once. */
