@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { ErrorItem } from "../../core/errors.js";
 import { createPause } from "../../core/event-loop.js";
 import type { EventRecord } from "../../core/event/event.js";
@@ -134,7 +133,8 @@ function firstOfEach(mapped: readonly Mapped[]): readonly Mapped[] {
   return mapped.filter((one) => seen.size < seen.add(eventIdOf(one)).size);
 }
 
-const fingerprintOf = (mapped: Mapped): string | null => (mapped.kind === "item" ? mapped.item.fingerprint : null);
+const fingerprintOf = (mapped: Mapped): string =>
+  mapped.kind === "item" ? mapped.item.fingerprint : mapped.fingerprint;
 
 /** How many say something else than the first of their id. */
 function mismatchesOf(mapped: readonly Mapped[], each: readonly Mapped[]): number {
@@ -148,10 +148,9 @@ const isType = (type: string | null): type is SdkType => (SDK_TYPES as readonly 
 function toQuarantine(mapped: Mapped, errors: readonly ErrorItem[]): Omit<Quarantined, "identifiers"> {
   const reason = "quarantined";
   if (mapped.kind === "unfit") {
-    const { eventId, type, messageId, bytes } = mapped;
+    const { eventId, fingerprint, type, messageId, bytes } = mapped;
     const schemaId = isType(type) ? sdkSchemaId(type) : UNKNOWN_TYPE;
     const origin = { kind: "unfit", type: unlessLong(type), messageId: unlessLong(messageId) } as const;
-    const fingerprint = hash("sha256", bytes, "base64");
     return { eventId, fingerprint, schemaId, timestamp: null, reason, errors, origin, bytes };
   }
   const { eventId, fingerprint, type, name, messageId, identifiers, alias, timestamp, bytes } = mapped.item;

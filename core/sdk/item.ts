@@ -47,6 +47,8 @@ export type Mapped =
       readonly messageId: string | null;
       /** Names the item even so: a repeat of it is the same one. */
       readonly eventId: EventId;
+      /** Of what does not change when the SDK sends it again. */
+      readonly fingerprint: string;
       readonly type: string | null;
       /** As it was sent, without `writeKey`; or its type, id and size, where an erasure would not find all that it names. */
       readonly bytes: Buffer;

@@ -45,8 +45,11 @@ function mapItem(sent: Buffer, index: number, envelope: Envelope, options: MapOp
   const unfit = (errors: readonly ErrorItem[], keeps: Unread["keeps"] = "all"): Mapped => {
     const said = saidIn(sent, members, "type") ?? options.type;
     const type = typeof said === "string" ? said : null;
-    const bytes = keeps === "all" ? cut(SECRET) : traceOf(sent, { type, messageId });
-    return { kind: "unfit", index, messageId, eventId, type, bytes, errors };
+    const bytes = keeps === "all" ? cut(SECRET) : traceOf(sent.length, { type, messageId });
+    const lasting = cut(CHANGING);
+    // Of what is not kept no hash is kept either, with which one could test a guess of whom the item names.
+    const fingerprint = hashOf(keeps === "all" ? lasting : traceOf(lasting.length, { type, messageId }));
+    return { kind: "unfit", index, messageId, eventId, fingerprint, type, bytes, errors };
   };
 
   if (found === null && sent[0] === OPEN_BRACE) return unfit([NOT_JSON], "trace");
@@ -76,7 +79,7 @@ function mapItem(sent: Buffer, index: number, envelope: Envelope, options: MapOp
       name: nameOf(item, type),
       messageId,
       eventId,
-      fingerprint: hash("sha256", cut(CHANGING), "base64"),
+      fingerprint: hashOf(cut(CHANGING)),
       timestamp: showInstant(time),
       instant: time,
       identifiers: identifiersOf(item, type, ids, options.switches),
@@ -112,6 +115,7 @@ function readItem(sent: Buffer, { itemBytesMax, depthMax }: MapOptions): Unread 
 }
 
 const OPEN_BRACE = 0x7b;
+const hashOf = (bytes: Buffer): string => hash("sha256", bytes, "base64");
 const NOT_JSON: ErrorItem = { path: "", message: "is not valid JSON" };
 const SECRET: ReadonlySet<string> = new Set(["writeKey"]);
 const IDS = ["userId", "anonymousId", "previousId"] as const;
@@ -148,8 +152,8 @@ interface Trace {
 }
 
 /** What is left of an item that is not kept itself. */
-function traceOf(sent: Buffer, { type, messageId }: Trace): Buffer {
-  return Buffer.from(JSON.stringify({ type: unlessLong(type), messageId: unlessLong(messageId), bytes: sent.length }));
+function traceOf(bytes: number, { type, messageId }: Trace): Buffer {
+  return Buffer.from(JSON.stringify({ type: unlessLong(type), messageId: unlessLong(messageId), bytes }));
 }
 const TRACE_CHARACTERS_MAX = 255;
 /** A text that is kept beside a payload, or in its place, must not be as large as one. */

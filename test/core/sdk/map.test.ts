@@ -227,6 +227,20 @@ describe("An SDK's call that is no event", () => {
     assert.equal(unfit.eventId, mapOne(track({ messageId: "m-9" })).eventId);
   });
 
+  it("has a fingerprint that a repeat keeps and another content changes", () => {
+    for (const [wrong, other] of [
+      ['"type":"click","a":1', '"type":"click","a":2'],
+      ['"type":"track","userId":{}', '"type":"track","userId":[]'],
+      ['"type":"track","a":NaN', '"type":"track","a":null,"b":NaN'],
+      [`"type":"track","a":"${"x".repeat(262_144)}"`, `"type":"track","a":"${"x".repeat(262_145)}"`],
+    ]) {
+      const sent = (item: string, changing: string) => unfitOf(`{${item},"messageId":"m-1",${changing}}`).fingerprint;
+      const first = sent(wrong!, '"sentAt":"2026-11-22T11:59:00Z","_metadata":{"retryCount":9}');
+      assert.equal(first, sent(wrong!, '"sentAt":"2026-11-22T11:59:30.5Z","writeKey":"k"'), wrong);
+      assert.notEqual(first, sent(other!, '"sentAt":"2026-11-22T11:59:00Z"'), other);
+    }
+  });
+
   it("has the type of the path where it says none, and a number as messageId", () => {
     for (const [item, options, type] of [
       [{ userId: {}, messageId: 55 }, { type: "page" }, "page"],

@@ -39,6 +39,18 @@ describe("Wrong items of SDKs", () => {
     assert.ok(Math.max(...beside) < 1_500, `${beside.join()} bytes beside the payload`);
   });
 
+  it("that an SDK sends again, with what it makes anew each time, are one dead letter", async () => {
+    const wrong = { type: "odd", messageId: "m-1", userId: "u-1" };
+    await door.send(workspace, [{ ...wrong, sentAt: "2026-11-22T11:59:00Z" }]);
+    await door.send(workspace, [{ ...wrong, sentAt: "2026-11-22T11:59:30Z", _metadata: { retryCount: 1 } }]);
+    await door.send(workspace, [{ type: "last", messageId: "m-2" }]);
+    const { body } = await until(
+      () => workspace.send("GET", "/v1/dead-letters"),
+      ({ text }) => text.includes(door.eventIdOf(workspace, "m-2")),
+    );
+    assert.equal(listAt(body, "dead_letters").length, 2);
+  });
+
   it("beyond the limits of the quarantine are only counted, and the answer says so", async () => {
     const bounded = openSdkDoor(app(), { QUARANTINE_PER_MINUTE: "2" });
     const small = openSdkDoor(app(), { QUARANTINE_BYTES_PER_DAY: "1000" });
