@@ -1,8 +1,8 @@
 import type { ErrorItem } from "../errors.js";
 import type { Instant } from "../event/event.js";
-import { instantOf, isFarAhead } from "../event/time.js";
+import { instantOf, isFarAhead, msOf } from "../event/time.js";
 import { libraryIn, memberOf, type Envelope } from "./envelope.js";
-import { msOf, parseAnyOffset, shift } from "./time.js";
+import { parseAnyOffset, shift } from "./time.js";
 
 /** Their clocks are right as a rule, and they send what happened long ago. */
 const SERVER_LIBRARIES: ReadonlySet<unknown> = new Set([

@@ -34,6 +34,3 @@ export function shift(instant: Instant, ms: number): Instant | null {
   return `${instantOf(at).slice(0, 23)}${instant.slice(23)}`;
 }
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
-/** Milliseconds since 1970. */
-export const msOf = (instant: Instant): number => Date.parse(`${instant.slice(0, 23)}Z`);
