@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../core/errors.js";
 import type { Identifier } from "../core/event/event.js";
 import type { Outline } from "../core/identity/api.js";
@@ -56,11 +55,9 @@ export interface Profile {
   readonly isPartial: boolean;
 }
 
-type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "limits">;
+export type ProfileServices = Pick<Services, "catalog" | "identity" | "profiles" | "events" | "limits">;
 
 const MEMBERS_PER_READ = 1_000;
-const PROFILES_AT_ONCE = 16;
-const MEMBERS_AT_ONCE = 200;
 /** Of a small profile all are read, however large they are. */
 const FACETS_READ_FIRST = 16;
 const FACETS_PER_READ = 500;
@@ -206,6 +203,49 @@ export async function readProfile(
   };
 }
 
+/** The live profile that any id, current or retired, names, as a whole. */
+export const readLive = (
+  services: Omit<ProfileServices, "catalog">,
+  workspace: WorkspaceId,
+  id: string,
+  takeBytes: TakeBytes,
+): Promise<Profile> =>
+  readUnmoved(takeBytes, {
+    resolve: () => requireRef(services, workspace, id),
+    isSame: (before, now) => before.profileId === now.profileId,
+    read: async ({ profileId, size }, take) =>
+      readProfile(services, workspace, profileId, await allow(services, take, [size])),
+  });
+
+/**
+ * Reads what was resolved, and again where it does not resolve to the same behind that: a read may wait for room, and meanwhile people are
+ * erased, unlinked and merged.
+ */
+export async function readUnmoved<Found, Read>(
+  takeBytes: TakeBytes,
+  steps: {
+    readonly resolve: () => Promise<Found>;
+    readonly isSame: (before: Found, now: Found) => boolean;
+    readonly read: (found: Found, takeBytes: TakeBytes) => Promise<Read>;
+  },
+): Promise<Read> {
+  let taken = 0;
+  for (let found = await steps.resolve(); ;) {
+    let used = 0;
+    // What the read before took has room for this one, which stands in its place.
+    const read = await steps.read(found, async (bytes) => {
+      used += bytes;
+      const more = used - taken;
+      if (more <= 0) return;
+      taken = used;
+      await takeBytes(more);
+    });
+    const now = await steps.resolve();
+    if (steps.isSame(found, now)) return read;
+    found = now;
+  }
+}
+
 /** What a rule looks at. */
 export type Judgeable = Pick<Profile, "uids" | "identifiers" | "facet">;
 
@@ -234,85 +274,3 @@ export async function* readWhole(
 }
 
 const uidsOf = ({ members }: WalkedProfile): readonly Uid[] => members!.map(({ uid }) => uid);
-
-export interface LookedUp {
-  /** Each profile with the identifiers that found it, as they were sent, so that the caller can match them. */
-  readonly profiles: readonly (Profile & { readonly matched: readonly Identifier[] })[];
-  readonly unknown: readonly Identifier[];
-}
-
-/** The profiles of the identifiers, and of others as they are stored. Creates nothing. */
-export async function lookUpProfiles(
-  services: ProfileServices,
-  workspace: WorkspaceId,
-  asked: readonly Identifier[],
-  takeBytes: TakeBytes,
-  stored: readonly Identifier[] = [],
-): Promise<LookedUp> {
-  const admitted = await admitKnown(services, workspace, asked);
-  const known = [...admitted, ...stored.map((one) => ({ stored: one, asked: one }))];
-  const refs = await services.identity.lookup(
-    workspace,
-    known.map(({ stored }) => stored),
-  );
-  const found = new Map<ProfileId, { readonly size: number; readonly uids: Uid[]; readonly matched: Identifier[] }>();
-  for (const [i, ref] of refs.entries()) {
-    if (ref === null) continue;
-    const one = found.get(ref.profileId) ?? { size: ref.size, uids: [], matched: [] };
-    one.uids.push(ref.uid);
-    one.matched.push(known[i]!.asked);
-    found.set(ref.profileId, one);
-  }
-  // The small ones first: what they leave of their parts is for the large ones.
-  const smallFirst = [...found].toSorted(([, a], [, b]) => a.size - b.size);
-  const allowance = await allow(
-    services,
-    takeBytes,
-    smallFirst.map(([, { size }]) => size),
-  );
-  const read = new Map<ProfileId, Profile>();
-  for (const group of inGroups(smallFirst, allowance)) {
-    // The embedded store answers at once, and all the profiles in one turn of the event loop would hold up everybody.
-    if (read.size > 0) await nextTurn();
-    await Promise.all(
-      group.map(async ([profileId, { uids }]) => {
-        read.set(profileId, await readProfile(services, workspace, profileId, allowance, uids));
-      }),
-    );
-  }
-  const profiles = [...found].map(([profileId, { matched }]) => Object.assign(read.get(profileId)!, { matched }));
-  const matched = new Set(profiles.flatMap((profile) => profile.matched));
-  return { profiles, unknown: asked.filter((one) => !matched.has(one)) };
-}
-
-/** Small ones that have room for all of them are read beside each other: a store on a server answers each after its way there and back. */
-function* inGroups<Found extends readonly [ProfileId, { readonly size: number }]>(
-  smallFirst: readonly Found[],
-  allowance: Allowance,
-): Generator<readonly Found[]> {
-  for (let next = 0; next < smallFirst.length;) {
-    const part = allowance.members / allowance.profiles;
-    const group = [smallFirst[next]!];
-    let members = group[0]![1].size;
-    for (next += 1; next < smallFirst.length && group.length < PROFILES_AT_ONCE; next += 1) {
-      const { size } = smallFirst[next]![1];
-      members += size;
-      if (size > part || members > MEMBERS_AT_ONCE) break;
-      group.push(smallFirst[next]!);
-    }
-    yield group;
-  }
-}
-
-/** Those that can be known at all, as they are stored. */
-export async function admitKnown(
-  { catalog }: Pick<Services, "catalog">,
-  workspace: WorkspaceId,
-  asked: readonly Identifier[],
-): Promise<readonly { readonly stored: Identifier; readonly asked: Identifier }[]> {
-  const table = withoutBlocked(await catalog.namespaces(workspace));
-  const admissions = asked.map((identifier, i) => admit([{ path: `identifiers.${i}`, ...identifier }], table));
-  // A value that is not an e-mail address was never stored, so it is unknown.
-  requireReadable(admissions.map(({ errors }) => ({ errors, invalid: [] })));
-  return admissions.flatMap(({ identifiers: [stored] }, i) => (stored ? [{ stored, asked: asked[i]! }] : []));
-}

@@ -1,7 +1,7 @@
 import type { Identifier } from "../core/event/event.js";
 import { isUuid, type EventId, type WorkspaceId } from "../core/ids.js";
 import { isSettled } from "./read-event.js";
-import { admitKnown } from "./read-profile.js";
+import { admitKnown } from "./search/look-up.js";
 import type { Services } from "./services.js";
 
 /** So many of a profile's last changes are looked at for events that are still to be folded. */

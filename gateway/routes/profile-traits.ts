@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { allow, readProfile, requireRef } from "../../commands/read-profile.js";
+import { readLive } from "../../commands/read-profile.js";
 import type { Services } from "../../commands/services.js";
 import type { Merge } from "../../core/catalog/catalog.js";
 import { showInstant } from "../../core/event/time.js";
@@ -40,11 +40,10 @@ export const profileTraitRoutes = (services: Services): readonly Route[] => [
       }),
     },
     handle: async ({ workspace, params: { id }, takeBytes }) => {
-      const { profileId, size } = await requireRef(services, workspace, id);
-      const read = await readProfile(services, workspace, profileId, await allow(services, takeBytes, [size]));
+      const read = await readLive(services, workspace, id, takeBytes);
       const byName = [...read.facet.traits].toSorted(([a], [b]) => (a < b ? -1 : 1));
       return reply(200, {
-        profile_id: profileId,
+        profile_id: read.profileId,
         traits: byName.map(([name, trait]) => showSourced(name, trait)),
         ...(read.isPartial && { partial: true }),
       });

@@ -1,13 +1,6 @@
 import { Type } from "typebox";
-import {
-  allow,
-  lookUpProfiles,
-  memberUids,
-  readProfile,
-  requireProfile,
-  requireRef,
-  type Profile,
-} from "../../commands/read-profile.js";
+import { lookUpProfiles } from "../../commands/search/look-up.js";
+import { memberUids, readLive, requireProfile, type Profile } from "../../commands/read-profile.js";
 import { PAGE_BYTES_MAX } from "../../commands/read-event.js";
 import { openMemberships, type Memberships } from "../../commands/audiences/memberships.js";
 import type { Caller, Services } from "../../commands/services.js";
@@ -110,11 +103,9 @@ export function profileRoutes(services: Services): readonly Route[] {
       params,
       responses: { 200: record({ ...PROFILE, resolved_from: Type.Optional(UUID) }) },
       handle: async ({ workspace, now, params: { id }, takeBytes }) => {
-        const { profileId, size } = await requireRef(services, workspace, id);
-        const allowance = await allow(services, takeBytes, [size]);
-        const read = await readProfile(services, workspace, profileId, allowance);
+        const read = await readLive(services, workspace, id, takeBytes);
         const [profile] = await showProfiles(services, { workspace, now }, [read]);
-        return reply(200, profileId === id ? profile : { ...profile, resolved_from: id });
+        return reply(200, read.profileId === id ? profile : { ...profile, resolved_from: id });
       },
     }),
     route({

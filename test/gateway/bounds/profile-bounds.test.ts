@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { allow, lookUpProfiles, readProfile } from "../../../commands/read-profile.js";
+import { lookUpProfiles } from "../../../commands/search/look-up.js";
+import { allow, readProfile } from "../../../commands/read-profile.js";
 import type { Services } from "../../../commands/services.js";
 import { AppError } from "../../../core/errors.js";
 import type { Identifier } from "../../../core/event/event.js";
