@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import { readRetentions } from "../../commands/datasets/retentions.js";
 import { beginAgain } from "../../commands/erasures/continue.js";
 import { findErased } from "../../commands/erasures/forget.js";
 import { decodeMessage } from "../../core/event/message.js";
@@ -43,10 +44,12 @@ export async function verifyDocuments(given: Omit<VerifyDeps, "erasing" | "looke
   });
   await verifyLetters(deps);
   await verifyErased(deps);
-  const known = { ...deps, hasExpired: (workspace: WorkspaceId) => expired.has(workspace) };
+  // Also where none had expired when the events were walked: the first ones may have gone since.
+  const mayHaveExpired = async (workspace: WorkspaceId): Promise<boolean> =>
+    expired.has(workspace) || (await readRetentions(backends, workspace)).size > 0;
   await forEachRow(backends.copying.documents, "facets", async ({ workspace, uid }) => {
     if ((await backends.graph.resolve(workspace, uid)) === null) tellUnknown(deps, workspace, uid);
-    else await verifyFacet(known, workspace, uid);
+    else await verifyFacet({ ...deps, mayHaveExpired }, workspace, uid);
   });
 }
 
@@ -67,7 +70,7 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isQueueEmpty: boolea
     // Some are looked at twice then, which takes a little time.
     if (deps.lookedAt.size >= LOOKED_AT_MAX) deps.lookedAt.clear();
     deps.lookedAt.add(fold.facet);
-    if (facets.size === 0) await verifyFacet({ ...deps, hasExpired: () => false }, workspace, fold.facet);
+    if (facets.size === 0) await verifyFacet({ ...deps, mayHaveExpired: async () => false }, workspace, fold.facet);
     return;
   }
   if (reason !== null) return verifyDead(deps, row);

@@ -1,23 +1,73 @@
 import assert from "node:assert/strict";
 import { servicesOf } from "../../app/gateway.js";
 import { createFindings } from "../../app/verify/findings.js";
+import { verifyDocuments } from "../../app/verify/documents.js";
 import { verifyMembers } from "../../app/verify/members.js";
 import { createPurge } from "../../commands/erasures/purge.js";
 import { readConfig } from "../../core/config.js";
+import type { EventId, WorkspaceId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
 import { NO_METRICS } from "../../core/metrics.js";
+import { emptyFacet } from "../../core/profile/fold.js";
 import { openValidator } from "../../core/schema/validation/validator.js";
-import { listAt, textAt, useApp } from "../support/service/app.js";
+import { at, listAt, textAt, useApp } from "../support/service/app.js";
 
 const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-describe("npm run verify, of windows that end while it runs", () => {
+describe("npm run verify, of what ends by itself while it runs", () => {
   const app = useApp({});
   const config = readConfig({});
   const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
   after(() => validator.close());
+
+  it("leaves a facet alone whose first events expire between the look at the events and at the facet", async () => {
+    const workspace = await app().workspace();
+    const schemaId = await workspace.schema({
+      type: "object",
+      properties: { email: { type: "string", "x-identity": { namespace: "email" } } },
+    });
+    const [first, second] = [
+      await workspace.collect(schemaId, { email: "bob@example.com" }),
+      await workspace.collect(schemaId, { email: "bob@example.com" }),
+    ];
+    for (const { body } of [first, second]) await workspace.settled(body["event_id"]);
+    const dataset = listAt((await workspace.send("GET", "/v1/datasets")).body, "datasets")[0];
+    const target = `/v1/datasets/${textAt(dataset, "dataset_id")}`;
+    assert.equal((await workspace.send("PATCH", target, { retention_days: 1 })).status, 200);
+
+    const { backends, identity } = app().service;
+    const findings = createFindings();
+    const { documents: rows } = backends.copying;
+    let isDropped = false;
+    const dump: typeof rows.dump = async (kind, page) => {
+      if (kind === "facets" && !isDropped) {
+        isDropped = true;
+        await backends.events.drop(workspace.id as WorkspaceId, [textAt(first.body, "event_id") as EventId], "expired");
+      }
+      return rows.dump(kind, page);
+    };
+    const copying = { ...backends.copying, documents: { ...rows, dump } };
+    await verifyDocuments({
+      backends: { ...backends, copying },
+      identity,
+      findings,
+      isRepair: true,
+      gainOf: async ({ effectiveTs }) => ({
+        ...emptyFacet,
+        firstSeen: effectiveTs,
+        lastSeen: effectiveTs,
+        eventCount: 1,
+      }),
+      now: Date.now(),
+    });
+    assert.ok(isDropped);
+    assert.deepEqual(findings.lines(), ["not compared: 1 facets of events that may have expired"]);
+    const asked = { identifiers: [{ namespace: "email", value: "bob@example.com" }] };
+    const { body } = await workspace.send("POST", "/v1/profiles/lookup", asked);
+    assert.equal(at(body, "profiles.0.event_count"), 2);
+  });
 
   it("judges a profile by a time that is later than the look at it", async () => {
     const workspace = await app().workspace();
