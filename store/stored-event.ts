@@ -115,15 +115,3 @@ function addDropped(pinned: readonly DroppedIdentifier[], json: string | null): 
 }
 const nameOf = ({ identifier, rule }: DroppedIdentifier): string =>
   JSON.stringify([identifier.namespace, identifier.value, rule]);
-
-/** Takes the events of a timeline's page in their order; false: the page ends with this one. */
-export function upToBytes(bytesMax: number): (event: StoredEvent) => boolean {
-  let bytes = 0;
-  let isFirst = true;
-  return ({ payload }) => {
-    bytes += payload.length;
-    const goesOn = isFirst || bytes <= bytesMax;
-    isFirst = false;
-    return goesOn;
-  };
-}

@@ -176,7 +176,8 @@ export interface EventStore extends Port {
   fold(workspace: WorkspaceId, folds: readonly Fold[]): Promise<readonly (Uid | null)[]>;
   /**
    * Folded events of these facets by (effective_ts, event id), newest first, before the position. From its second event on, the list
-   * ends with the one whose payload takes it over `bytesMax`. Not many more are read than it has.
+   * ends with the one whose payload takes it over `bytesMax`. Not many more are read than it has. One that is dropped meanwhile is
+   * left out, and the list goes on behind it: it is shorter than `limit` only because of its bytes, or at the end.
    */
   timeline(workspace: WorkspaceId, facets: readonly Uid[], page: TimelinePage): Promise<readonly StoredEvent[]>;
   /**

@@ -1,7 +1,8 @@
 import type { Database } from "../../../core/database.js";
-import type { StoredEvent } from "../../../core/event/event.js";
+import type { WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
-import { fromRow, upToBytes } from "../../stored-event.js";
+import { fromRow, orDamaged } from "../../stored-event.js";
+import { readTimeline } from "../../timeline.js";
 import { createOwnKeys, uuidBytes } from "../uuid.js";
 import { SELECT_EVENT, toEventRow } from "./rows.js";
 import { nextTurn, type Session } from "../session.js";
@@ -20,31 +21,43 @@ export function createTimeline(database: Database, session: Session): Pick<Event
   );
   const event = database.prepare(`${SELECT_EVENT} WHERE events.seq = ?`);
 
+  const look = async (keys: readonly Buffer[], upper: Buffer, limit: number): Promise<readonly Entry[]> => {
+    let page: readonly Entry[] = [];
+    for (let next = 0; next < keys.length; next += FACETS_PER_TURN) {
+      if (next > 0) await nextTurn();
+      page = await session.read(() => {
+        let best = page;
+        for (const key of keys.slice(next, next + FACETS_PER_TURN)) {
+          const lower = best.length === limit ? best.at(-1)![0] : OLDEST;
+          best = merge(best, newest.all([key, upper, lower, limit]) as readonly Entry[], limit);
+        }
+        return best;
+      });
+    }
+    return page;
+  };
+
+  const readOne = (workspace: WorkspaceId, seq: number) =>
+    orDamaged(() => {
+      const row = event.get([seq]);
+      return row === undefined ? null : fromRow(workspace, toEventRow(row));
+    });
+
   return {
-    timeline: async (workspace, facets, { limit, bytesMax, before }) => {
+    timeline: async (workspace, facets, page) => {
+      session.requireOpen();
+      const { before } = page;
       const upper = before ? Buffer.concat([Buffer.from(before.effectiveTs), uuidBytes(before.eventId)]) : NEWEST;
       const keys = [...new Set(facets)].map(createOwnKeys(workspace));
-      let page: readonly Entry[] = [];
-      for (let next = 0; next < keys.length; next += FACETS_PER_TURN) {
-        if (next > 0) await nextTurn();
-        page = await session.read(() => {
-          let best = page;
-          for (const key of keys.slice(next, next + FACETS_PER_TURN)) {
-            const lower = best.length === limit ? best.at(-1)![0] : OLDEST;
-            best = merge(best, newest.all([key, upper, lower, limit]) as readonly Entry[], limit);
-          }
-          return best;
-        });
-      }
-      return session.read(() => {
-        const events: StoredEvent[] = [];
-        const goesOn = upToBytes(bytesMax);
-        for (const [, seq] of page) {
-          const one = fromRow(workspace, toEventRow(event.get([seq])!));
-          events.push(one);
-          if (!goesOn(one)) break;
-        }
-        return events;
+      return readTimeline<Entry>(page, {
+        look: async (behind, limit) => {
+          if (behind !== null) await nextTurn();
+          return look(keys, behind === null ? upper : behind[0], limit);
+        },
+        read: (found, take) =>
+          session.read(() => {
+            for (const [, seq] of found) if (!take(readOne(workspace, seq))) return;
+          }),
       });
     },
   };

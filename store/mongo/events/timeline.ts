@@ -1,8 +1,8 @@
 import type { Collection, IndexDescription } from "mongodb";
-import type { StoredEvent } from "../../../core/event/event.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
-import { upToBytes } from "../../stored-event.js";
+import { orDamaged } from "../../stored-event.js";
+import { readTimeline, type Take } from "../../timeline.js";
 import { ownId } from "../own-id.js";
 import { slicesOf } from "./batches.js";
 import { eventIdIn, fromDocument, positionOf, STORED, type EventDocument } from "./documents.js";
@@ -39,33 +39,40 @@ export function createTimeline(events: Collection<EventDocument>, session: Sessi
     return found.map(({ position }) => position);
   };
 
-  const eventsAt = async (workspace: WorkspaceId, positions: readonly string[]): Promise<readonly StoredEvent[]> => {
-    const ids = positions.map((position) => ownId(workspace, eventIdIn(position)));
-    const found = await session.call(() => events.find({ _id: { $in: ids } }, { projection: STORED }).toArray());
-    // The events themselves give their positions again.
-    return found
-      .map((document) => fromDocument(workspace, document))
-      .toSorted((a, b) => (positionOf(a) < positionOf(b) ? 1 : -1));
+  const look = async (own: readonly string[], upper: string, limit: number): Promise<readonly string[]> => {
+    let page: readonly string[] = [];
+    for (const some of slicesOf(own, FACETS_PER_PAGE)) {
+      const lower = page.length === limit ? page.at(-1)! : "";
+      page = [...page, ...(await newest(some, upper, lower, limit))].toSorted().toReversed().slice(0, limit);
+    }
+    return page;
+  };
+
+  const read = async (workspace: WorkspaceId, page: readonly string[], take: Take): Promise<void> => {
+    for (let next = 0, length = READ_FIRST; next < page.length; next += length, length = READ_NEXT) {
+      const ids = page.slice(next, next + length).map((position) => idAt(workspace, position));
+      const found = await session.call(() => events.find({ _id: { $in: ids } }, { projection: STORED }).toArray());
+      const byId = new Map(
+        found.map((one) => {
+          const { _id } = one;
+          return [_id, orDamaged(() => fromDocument(workspace, one))];
+        }),
+      );
+      for (const id of ids) if (!take(byId.get(id) ?? null)) return;
+    }
   };
 
   return {
-    timeline: async (workspace, facets, { limit, bytesMax, before }) => {
+    timeline: async (workspace, facets, page) => {
       session.requireOpen();
-      const upper = before ? positionOf(before) : NEWEST;
+      const upper = page.before ? positionOf(page.before) : NEWEST;
       const own = [...new Set(facets)].map((uid) => ownId(workspace, uid));
-      let page: readonly string[] = [];
-      for (const some of slicesOf(own, FACETS_PER_PAGE)) {
-        const lower = page.length === limit ? page.at(-1)! : "";
-        page = [...page, ...(await newest(some, upper, lower, limit))].toSorted().toReversed().slice(0, limit);
-      }
-      const listed: StoredEvent[] = [];
-      const goesOn = upToBytes(bytesMax);
-      for (let next = 0, some = READ_FIRST; next < page.length; next += some, some = READ_NEXT)
-        for (const event of await eventsAt(workspace, page.slice(next, next + some))) {
-          listed.push(event);
-          if (!goesOn(event)) return listed;
-        }
-      return listed;
+      return readTimeline<string>(page, {
+        look: (behind, limit) => look(own, behind ?? upper, limit),
+        read: (found, take) => read(workspace, found, take),
+      });
     },
   };
 }
+
+const idAt = (workspace: WorkspaceId, position: string): string => ownId(workspace, eventIdIn(position));

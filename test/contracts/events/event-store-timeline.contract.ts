@@ -105,6 +105,36 @@ export const timelineSentences: Contract<EventStore> = {
     assert.deepEqual([...ids(first), ...ids(second)], ids(events));
   },
 
+  "leaves out what is dropped while it reads, and goes on behind that": async ({ port }) => {
+    for (const facetCount of [1, 401]) {
+      const workspace = newId<WorkspaceId>();
+      const events = (
+        await fold(
+          port,
+          workspace,
+          "ada",
+          Array.from({ length: 150 }, (_, n) => n),
+        )
+      ).toSorted(newestFirst);
+      const facets = Array.from({ length: facetCount }, (_, n) => aUidOf(workspace, n === 0 ? "ada" : `none-${n}`));
+      // The oldest of what one read finds, and those in its middle.
+      const going = [...events.slice(10, 20), ...events.slice(60, 100)];
+      const left = events.filter((event) => !going.includes(event));
+      const [first] = await Promise.all([
+        port.timeline(workspace, facets, { limit: 100, bytesMax, before: null }),
+        port.drop(workspace, ids(going), "expired"),
+      ]);
+      assert.equal(first.length, 100);
+      assert.ok(first.every(({ status }) => status === "folded"));
+      const last = first.at(-1)!;
+      const behind = await port.timeline(workspace, facets, { limit: 100, bytesMax, before: last });
+      assert.deepEqual(ids(behind), ids(left.filter((event) => newestFirst(event, last) > 0)));
+      const listed = new Set(ids(first));
+      assert.ok(left.every((event) => newestFirst(event, last) > 0 || listed.has(event.eventId)));
+      assert.deepEqual(ids(first), ids(first.toSorted(newestFirst)));
+    }
+  },
+
   "ends a list with the event that takes it over its bytes, but never with the first": async ({ port }) => {
     const workspace = newId<WorkspaceId>();
     const identifiers = [{ namespace: "user_id", value: "ada" }];
