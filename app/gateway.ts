@@ -116,7 +116,7 @@ export function metricsPageOf({ config, telemetry }: Parts, authenticator: Authe
 
 export type ServiceParts = Pick<
   Parts,
-  "config" | "now" | "backends" | "identity" | "validator" | "purge" | "metrics" | "stats"
+  "config" | "log" | "now" | "backends" | "identity" | "validator" | "purge" | "metrics" | "stats"
 >;
 
 /** What a process has once, for all its requests. */
@@ -128,7 +128,7 @@ export interface ServiceNeeds {
 }
 
 export const servicesOf = (
-  { config, now, backends, identity, validator, purge, metrics, stats }: ServiceParts,
+  { config, log, now, backends, identity, validator, purge, metrics, stats }: ServiceParts,
   { waiting, live, address }: ServiceNeeds = { waiting: createWaiting(), live: NO_LIVE, address: () => "" },
 ): Services => ({
   ...backends,
@@ -137,6 +137,7 @@ export const servicesOf = (
   identity,
   validator,
   waiting,
+  log,
   metrics,
   stats,
   erasures: backends.graph,

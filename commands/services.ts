@@ -2,6 +2,7 @@ import type { KeyRecord } from "../core/catalog/catalog.js";
 import type { TimeOf } from "../core/clock.js";
 import type { KeyId, WorkspaceId } from "../core/ids.js";
 import type { Identity } from "../core/identity/api.js";
+import type { Log } from "../core/log.js";
 import type { Metrics } from "../core/metrics.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
@@ -36,6 +37,7 @@ export interface Services {
   readonly identity: Identity;
   readonly validator: Validator;
   readonly waiting: Waiting;
+  readonly log: Log;
   readonly metrics: Metrics;
   readonly stats: Pick<StatsStore, "read">;
   readonly quarantine: Quarantine;

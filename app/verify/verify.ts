@@ -78,8 +78,8 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () =
     // Before who is in which audience, which is judged by it.
     await verifyTallies({ backends, findings, isRepair, now: now() });
     const purge = createPurge(backends.purge);
-    const parts = { config, now, backends, identity, validator, purge, metrics: NO_METRICS, stats };
-    await verifyMembers({ backends, services: { ...servicesOf(parts), log }, findings, isRepair, now });
+    const parts = { config, log, now, backends, identity, validator, purge, metrics: NO_METRICS, stats };
+    await verifyMembers({ backends, services: servicesOf(parts), findings, isRepair, now });
   } finally {
     await lifecycle.close();
   }

@@ -5,7 +5,7 @@ import { isEmptySeat, type Cause, type Judged } from "../../core/audience/seat.j
 import { isUnavailable } from "../../core/errors.js";
 import { newId, type ClaimId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { WalkedProfile } from "../../core/identity/pages.js";
-import { describeError, type Log } from "../../core/log.js";
+import { describeError } from "../../core/log.js";
 import { allow, readProfile, readWhole, wholeMax, type Judgeable } from "../read-profile.js";
 import type { Services } from "../services.js";
 import { compileAudiences, countedOf, judgeProfiles, type CompiledSet, type Judgement } from "./judged.js";
@@ -13,10 +13,8 @@ import { publishAll } from "./publish.js";
 
 export type LookServices = Pick<
   Services,
-  "audiences" | "seats" | "identity" | "profiles" | "events" | "tallies" | "limits"
-> & {
-  readonly log: Log;
-};
+  "audiences" | "seats" | "identity" | "profiles" | "events" | "tallies" | "limits" | "log"
+>;
 
 /** They are read together, in a few calls: the embedded store answers at once, and more in one turn would hold up everybody. */
 const AT_ONCE = 8;

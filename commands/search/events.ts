@@ -23,7 +23,7 @@ const PROBES_MAX = 2_000;
 const ROWS_PER_READ = 1_000;
 const SUMMED_TOGETHER = 100;
 
-export type EventServices = Pick<Services, "audiences" | "events" | "tallies">;
+export type EventServices = Pick<Services, "audiences" | "events" | "tallies" | "log">;
 
 export interface Asked {
   readonly uids: readonly Uid[];
@@ -207,7 +207,7 @@ async function goneSince(
 }
 
 async function walkEvents(
-  { events }: EventServices,
+  { events, log }: EventServices,
   workspace: WorkspaceId,
   uids: readonly Uid[],
   wanted: readonly Wanted[],
@@ -217,10 +217,14 @@ async function walkEvents(
   if (wanted.length === 0) return { rows, isPartial: false };
   const eventsMax = wanted.some(({ tally }) => tally.sum !== null) ? SUMMED_MAX : EVENTS_MAX;
   const pause = createPause();
+  // One that can never be read must not keep every search from going past its profile.
+  const passDamaged = ({ eventId }: TimelinePosition) =>
+    log.error({ workspace, eventId }, "a profile is judged without a damaged event");
   let before: TimelinePosition | null = null;
   for (let seen = 0; ;) {
     const limit = Math.min(EVENTS_PER_READ, eventsMax + 1 - seen);
-    const found = await events.timeline(workspace, uids, { limit, bytesMax: EVENT_BYTES_PER_READ, before });
+    const page = { limit, bytesMax: EVENT_BYTES_PER_READ, before, passDamaged };
+    const found = await events.timeline(workspace, uids, page);
     for (const event of found) {
       seen += 1;
       if (seen > eventsMax) return { rows, isPartial: true };

@@ -91,8 +91,18 @@ describe("npm run verify, of what ends by itself while it runs", () => {
     const { backends, identity } = app().service;
     const { stats } = backends;
     const purge = createPurge(backends.purge);
-    const parts = { config, now: Date.now, backends, identity, validator, purge, metrics: NO_METRICS, stats };
-    const services = { ...servicesOf(parts), log: SILENT };
+    const parts = {
+      config,
+      log: SILENT,
+      now: Date.now,
+      backends,
+      identity,
+      validator,
+      purge,
+      metrics: NO_METRICS,
+      stats,
+    };
+    const services = servicesOf(parts);
     const findings = createFindings();
     // It began when the window was open, and the seats were read when it was over.
     let time = Date.now() - 10 * MINUTE_MS;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { EventRecord } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
-import { newId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import { newId, type EventId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import { aDeadLetter, anEvent } from "../support/builders.js";
 import { damagedRow } from "../support/damaged.js";
 import { textAt, until, useApp, type TestWorkspace } from "../support/service/app.js";
@@ -24,6 +24,15 @@ describe("A damaged event", () => {
     app().records.some((record) => record.includes(message) && record.includes(eventId));
   const load = (...rows: readonly ReturnType<typeof damagedRow>[]) => backends().copying.documents.load("events", rows);
 
+  /** A damaged event in the facet of this one. */
+  const damageBeside = async (schemaId: string, eventId: string): Promise<EventRecord> => {
+    const { facet, profileIdThen } = (await backends().events.find(id, eventId as EventId))!;
+    const damaged = anEvent({ workspace: id, schemaId: schemaId as SchemaId, identifiers: [ADA], receivedAt: 1 });
+    const fold = { facet: facet!, profileId: profileIdThen!, dropped: null, isDone: true };
+    await load(damagedRow(damaged, { fold }));
+    return damaged;
+  };
+
   beforeEach(async () => {
     workspace = await app().workspace();
     id = workspace.id as WorkspaceId;
@@ -33,10 +42,7 @@ describe("A damaged event", () => {
     const schemaId = await workspace.schema(SHOP);
     const sent = await workspace.collect(schemaId, { email: ADA.value, n: 1 });
     const { body } = await workspace.settled(sent.body["event_id"]);
-    const { facet, profileIdThen } = (await backends().events.find(id, textAt(body, "event_id") as never))!;
-    const damaged = anEvent({ workspace: id, schemaId: schemaId as SchemaId, identifiers: [ADA], receivedAt: 1 });
-    const fold = { facet: facet!, profileId: profileIdThen!, dropped: null, isDone: true };
-    await load(damagedRow(damaged, { fold }));
+    const damaged = await damageBeside(schemaId, textAt(body, "event_id"));
     const rule = (times: number) => ({ $events: { schema_id: schemaId, at_least: times } });
     const made = await Promise.all(
       [1, 2].map((times) => workspace.send("POST", "/v1/audiences", { name: `${times}`, rule: rule(times) })),
@@ -53,6 +59,25 @@ describe("A damaged event", () => {
       ],
     );
     assert.ok(isTold("an audience counts without a damaged event", damaged.eventId));
+  });
+
+  it("ends no search, count or preview of its profile's events: it counts for nothing, and the log says so", async () => {
+    const schemaId = await workspace.schema(SHOP);
+    const sent = await workspace.collect(schemaId, { email: ADA.value, n: 1 });
+    const { body } = await workspace.settled(sent.body["event_id"]);
+    const damaged = await damageBeside(schemaId, textAt(body, "event_id"));
+    const asked = [1, 2].flatMap((times) =>
+      ["/v1/profiles/search", "/v1/profiles/count", "/v1/audiences/preview"].map((path) => ({ path, times })),
+    );
+    const counts: unknown[] = [];
+    for (const { path, times } of asked) {
+      const rule = { $events: { schema_id: schemaId, at_least: times } };
+      const { status, body: found, text } = await workspace.send("POST", path, { rule });
+      assert.equal(status, 200, text);
+      counts.push(found["count"] ?? (found["profiles"] as readonly unknown[]).length);
+    }
+    assert.deepEqual(counts, [1, 1, 1, 0, 0, 0]);
+    assert.ok(isTold("a profile is judged without a damaged event", damaged.eventId));
   });
 
   it("ends no export: a line names it in its place, any line is gone on behind, and an import passes over it", async () => {

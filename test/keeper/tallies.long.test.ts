@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { silentLog } from "../../app/logger.js";
 import { openMemberships } from "../../commands/audiences/memberships.js";
 import { allow, readProfile, type Profile } from "../../commands/read-profile.js";
 import type { AudienceStore } from "../../core/ports/audience-store.js";
@@ -167,8 +168,12 @@ describe("Tallies", () => {
       };
       const now = Date.now();
       const [byTallies, byEvents] = [
-        await openMemberships(backends(), id, now),
-        await openMemberships({ ...backends(), audiences: { ...backends().audiences, ...without } }, id, now),
+        await openMemberships({ ...backends(), log: silentLog }, id, now),
+        await openMemberships(
+          { ...backends(), log: silentLog, audiences: { ...backends().audiences, ...without } },
+          id,
+          now,
+        ),
       ];
       for (const profileId of profiles.values()) {
         const profile = await read(profileId as ProfileId);

@@ -28,6 +28,7 @@ client.close();
 const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
 const services = servicesOf({
   config,
+  log: createLog(config.LOG_LEVEL),
   now: Date.now,
   backends: service.backends,
   identity: service.identity,

@@ -1,10 +1,10 @@
 import type { Database } from "../../../core/database.js";
-import type { WorkspaceId } from "../../../core/ids.js";
+import type { EventId, WorkspaceId } from "../../../core/ids.js";
 import type { EventStore } from "../../../core/ports/event-store.js";
 import { fromRow, orDamaged } from "../../stored-event.js";
 import { readTimeline } from "../../timeline.js";
-import { createOwnKeys, uuidBytes } from "../uuid.js";
-import { SELECT_EVENT, toEventRow } from "./rows.js";
+import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
+import { SELECT_EVENT, toEventRow, UUID_BYTES } from "./rows.js";
 import { nextTurn, type Session } from "../session.js";
 
 type Entry = readonly [position: Buffer, seq: number];
@@ -56,8 +56,12 @@ export function createTimeline(database: Database, session: Session): Pick<Event
         },
         read: (found, take) =>
           session.read(() => {
-            for (const [, seq] of found) if (!take(readOne(workspace, seq))) return;
+            for (const entry of found) if (!take(entry, readOne(workspace, entry[1]))) return;
           }),
+        positionOf: ([position]) => ({
+          effectiveTs: position.subarray(0, -UUID_BYTES).toString(),
+          eventId: readUuid<EventId>(position.subarray(-UUID_BYTES)),
+        }),
       });
     },
   };

@@ -5,7 +5,7 @@ import { orDamaged } from "../../stored-event.js";
 import { readTimeline, type Take } from "../../timeline.js";
 import { ownId } from "../own-id.js";
 import { slicesOf } from "./batches.js";
-import { eventIdIn, fromDocument, positionOf, STORED, type EventDocument } from "./documents.js";
+import { eventIdIn, fromDocument, instantIn, positionOf, STORED, type EventDocument } from "./documents.js";
 import type { Session } from "../session.js";
 
 export const TIMELINE_INDEXES: readonly IndexDescription[] = [
@@ -48,9 +48,10 @@ export function createTimeline(events: Collection<EventDocument>, session: Sessi
     return page;
   };
 
-  const read = async (workspace: WorkspaceId, page: readonly string[], take: Take): Promise<void> => {
+  const read = async (workspace: WorkspaceId, page: readonly string[], take: Take<string>): Promise<void> => {
     for (let next = 0, length = READ_FIRST; next < page.length; next += length, length = READ_NEXT) {
-      const ids = page.slice(next, next + length).map((position) => idAt(workspace, position));
+      const some = page.slice(next, next + length).map((position) => ({ position, id: idAt(workspace, position) }));
+      const ids = some.map(({ id }) => id);
       const found = await session.call(() => events.find({ _id: { $in: ids } }, { projection: STORED }).toArray());
       const byId = new Map(
         found.map((one) => {
@@ -58,7 +59,7 @@ export function createTimeline(events: Collection<EventDocument>, session: Sessi
           return [_id, orDamaged(() => fromDocument(workspace, one))];
         }),
       );
-      for (const id of ids) if (!take(byId.get(id) ?? null)) return;
+      for (const { position, id } of some) if (!take(position, byId.get(id) ?? null)) return;
     }
   };
 
@@ -70,6 +71,7 @@ export function createTimeline(events: Collection<EventDocument>, session: Sessi
       return readTimeline<string>(page, {
         look: (behind, limit) => look(own, behind ?? upper, limit),
         read: (found, take) => read(workspace, found, take),
+        positionOf: (position) => ({ effectiveTs: instantIn(position), eventId: eventIdIn(position) }),
       });
     },
   };

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
-import { newId, type WorkspaceId } from "../../../core/ids.js";
-import { anEvent, aUidOf, tombOf } from "../../support/builders.js";
+import { newId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
+import type { TimelinePosition } from "../../../core/ports/event-store.js";
+import { aFold, anEvent, aUidOf, tombOf } from "../../support/builders.js";
 import type { Contract } from "../../support/contract.js";
 import { damagedRow } from "../../support/damaged.js";
 import type { CopiedDocuments } from "../copying.contract.js";
@@ -44,6 +45,39 @@ export const damageContract: Contract<CopiedDocuments> = {
       );
       assert.deepEqual([two.events.map(({ eventId }) => eventId), two.damaged, two.next], [[behind.eventId], [], null]);
     }
+  },
+
+  "timeline rejects where an event is damaged, or tells of it and goes on behind it, as it was asked": async ({
+    port,
+  }) => {
+    const workspace = newId<WorkspaceId>();
+    const { events, copying } = port;
+    const all = [0, 1, 2, 3, 4].map((n) =>
+      anEvent({ workspace, identifiers: [ADA], effectiveTs: `2026-01-0${9 - n}T00:00:00.000000000Z` }),
+    );
+    const damaged = [all[1]!, all[2]!, all[4]!];
+    const sound = [all[0]!, all[3]!];
+    await events.insert(workspace, sound);
+    await events.fold(
+      workspace,
+      sound.map((event) => aFold(event)),
+    );
+    const { facet } = aFold(all[0]!);
+    const fold = { facet, profileId: newId<ProfileId>(), dropped: null, isDone: true };
+    await copying.load(
+      "events",
+      damaged.map((event) => damagedRow(event, { fold })),
+    );
+    const page = { limit: 2, bytesMax: 1_048_576, before: null };
+    await assert.rejects(events.timeline(workspace, [facet], page), isDamaged);
+    const told: TimelinePosition[] = [];
+    const passDamaged = (one: TimelinePosition) => void told.push(one);
+    const listed = await events.timeline(workspace, [facet], { ...page, passDamaged });
+    const positionOf = ({ effectiveTs, eventId }: TimelinePosition) => ({ effectiveTs, eventId });
+    assert.deepEqual(listed.map(positionOf), sound.map(positionOf));
+    assert.deepEqual(told.splice(0), damaged.slice(0, 2).map(positionOf));
+    const rest = await events.timeline(workspace, [facet], { ...page, before: listed[1]!, passDamaged });
+    assert.deepEqual([rest, told], [[], [positionOf(damaged[2]!)]]);
   },
 
   "naming names a damaged event by what stands beside its message": async ({ port }) => {

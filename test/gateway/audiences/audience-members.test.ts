@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { silentLog } from "../../../app/logger.js";
 import { previewAudience } from "../../../commands/audiences/preview.js";
 import type { Services } from "../../../commands/services.js";
 import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
@@ -132,7 +133,7 @@ describe("Members of audiences, and previews", () => {
     const asked = { rule: IN_PARIS, sample: 3, now: Date.now() };
     const { backends, identity } = app().service;
     const limits = { profileIdentifiersMax: 10_000, payloadBytesMax: 1_048_576 } as Services["limits"];
-    const services = { ...backends, identity, limits };
+    const services = { ...backends, identity, limits, log: silentLog };
     const own = workspace.id as WorkspaceId;
     const seen = new Set<number>();
     for (let n = 0; n < 5; n += 1) {

@@ -1,5 +1,6 @@
 import { createAcceptItems, type SdkAcceptance } from "../../../commands/sdk/accept-items.js";
 import { createPurge } from "../../../commands/erasures/purge.js";
+import { silentLog } from "../../../app/logger.js";
 import { servicesOf } from "../../../app/gateway.js";
 import { readConfig } from "../../../core/config.js";
 import { sdkEventIdFor, type EventId, type KeyId, type WorkspaceId } from "../../../core/ids.js";
@@ -18,7 +19,17 @@ export function openSdkDoor(app: App, settings: Settings = {}) {
   const { stats } = backends;
   const purge = createPurge(backends.purge);
   const acceptItems = createAcceptItems(
-    servicesOf({ config, now: Date.now, backends, identity, validator, purge, metrics: NO_METRICS, stats }),
+    servicesOf({
+      config,
+      log: silentLog,
+      now: Date.now,
+      backends,
+      identity,
+      validator,
+      purge,
+      metrics: NO_METRICS,
+      stats,
+    }),
   );
   const sendText = (workspace: TestWorkspace, text: string, send: "collect" | "all"): Promise<SdkAcceptance> => {
     const bytes = Buffer.from(text);
