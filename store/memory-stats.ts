@@ -9,6 +9,8 @@ interface Row extends Omit<StatCount, "minute" | "events"> {
 
 interface Table {
   readonly rows: Map<string, Row>;
+  /** The minute in which its old rows went last. */
+  tidied: number;
 }
 
 /** About 700 bytes each. */
@@ -22,16 +24,23 @@ export function createMemoryStats(rowsMax = ROWS_MAX): StatsStore {
   let size = 0;
 
   const tableOf = (workspace: WorkspaceId): Table => {
-    const table = tables.get(workspace) ?? { rows: new Map() };
+    const table = tables.get(workspace) ?? { rows: new Map(), tidied: -Infinity };
     tables.delete(workspace);
     tables.set(workspace, table);
     return table;
+  };
+  /** Without those that say nothing of the hour any more; once a minute, because a workspace with many would pay for it with each. */
+  const tidy = (table: Table, minute: number): void => {
+    if (minute <= table.tidied) return;
+    table.tidied = minute;
+    for (const [name, { newest }] of table.rows) if (newest <= minute - MINUTES && table.rows.delete(name)) size -= 1;
   };
   const rowOf = (table: Table, count: StatCount): Row => {
     const name = JSON.stringify([count.keyId, count.schemaId, count.outcome]);
     const known = table.rows.get(name);
     if (known !== undefined) return known;
     const isNamed = count.keyId !== null || count.schemaId !== null;
+    if (isNamed && table.rows.size >= WORKSPACE_ROWS_MAX) tidy(table, count.minute);
     if (isNamed && table.rows.size >= WORKSPACE_ROWS_MAX)
       return rowOf(table, { ...count, keyId: null, schemaId: null });
     const { workspace, keyId, schemaId, outcome, minute } = count;

@@ -69,6 +69,20 @@ export const statsStoreContract: Readonly<Record<string, (store: StatsStore) => 
     assert.deepEqual(await minutes(MINUTE + 1), []);
   },
 
+  "names the keys and schemas of an hour, however many others came in the hours before": async (store) => {
+    const workspace = newId<WorkspaceId>();
+    await store.add(Array.from({ length: 600 }, (_, n) => aCount(workspace, { schemaId: `old-${n}` })));
+    const young = aCount(workspace, { minute: MINUTE + 60, keyId: "young" as KeyId, schemaId: "young" });
+    await store.add([young]);
+    assert.deepEqual(await store.read(workspace, MINUTE + 1), [young]);
+    const many = Array.from({ length: 400 }, (_, n) =>
+      aCount(workspace, { minute: MINUTE + 60, schemaId: `young-${n}` }),
+    );
+    await store.add(many);
+    const read = await store.read(workspace, MINUTE + 1);
+    assert.deepEqual(plain(read).toSorted(), plain([young, ...many]).toSorted());
+  },
+
   "begins each minute of the next hour anew": async (store) => {
     const workspace = newId<WorkspaceId>();
     await store.add([aCount(workspace, { events: 9 }), aCount(workspace, { minute: MINUTE + 1, events: 8 })]);

@@ -35,7 +35,7 @@ const readStatsRoute = (services: Services, readQueue: () => Promise<QueueReadin
     description:
       "Accepted, quarantined and rejected events, with the code of each refusal, of all gateways; another gateway's " +
       "last two seconds may be missing. `key_id` and `schema_id` are null if an event was refused before they were known, " +
-      "or if a minute has more than 500 combinations. A request without a valid key belongs to no workspace. `queue` is about the whole installation: how many events wait, and since when the oldest waits; null if that is unknown. It is at most a second old.",
+      "or if a minute (on the embedded store, an hour) has more than 500 combinations. A request without a valid key belongs to no workspace. `queue` is about the whole installation: how many events wait, and since when the oldest waits; null if that is unknown. It is at most a second old.",
     example: {},
     access: { kind: "role", role: "viewer" },
     responses: {
