@@ -1,12 +1,10 @@
+import { talliedBy } from "../commands/audiences/follow.js";
 import type { AudienceSet, StandingTally } from "../core/audience/audience.js";
-import { marksInTurns } from "../core/audience/tallies.js";
-import { createPause } from "../core/event-loop.js";
-import type { StoredEvent } from "../core/event/event.js";
 import type { TallyId, WorkspaceId } from "../core/ids.js";
 import type { Log } from "../core/log.js";
 import type { AudienceStore, TallyChange } from "../core/ports/audience-store.js";
 import type { Arrival, EventStore } from "../core/ports/event-store.js";
-import type { Tallied, TallyStore } from "../core/ports/tally-store.js";
+import type { TallyStore } from "../core/ports/tally-store.js";
 import { createRounds, restMs } from "./rounds.js";
 import type { Task } from "./task.js";
 
@@ -96,7 +94,8 @@ async function fillSome(
   // One that can never be read must not keep an audience counting for ever.
   for (const { eventId } of damaged)
     deps.log.error({ workspace, eventId }, "an audience counts without a damaged event");
-  const tallied = await talliedBy(group, events);
+  const folded = events.flatMap((event) => (event.facet === null ? [] : [{ event, facet: event.facet }]));
+  const tallied = await talliedBy(folded, group);
   if (tallied.length > 0) await deps.tallies.count(workspace, tallied);
   const ids = new Set(group.map(({ tallyId }) => tallyId));
   const notedAt = filled.get(open[0]!.tallyId)?.notedAt ?? clock();
@@ -105,17 +104,6 @@ async function fillSome(
   if (!isNoted) return;
   await deps.audiences.changeTallies(workspace, (current) => noteFilled(current, ids, next));
   if (next === null) for (const tallyId of ids) filled.delete(tallyId);
-}
-
-async function talliedBy(group: readonly StandingTally[], events: readonly StoredEvent[]): Promise<readonly Tallied[]> {
-  const tallied: Tallied[] = [];
-  const pause = createPause();
-  for (const event of events) {
-    const { eventId, facet: uid } = event;
-    const tallies = uid === null ? [] : await marksInTurns(group, event, pause);
-    if (uid !== null && tallies.length > 0) tallied.push({ eventId, uid, tallies });
-  }
-  return tallied;
 }
 
 /** Null if none of them stands any more, or is further already. */

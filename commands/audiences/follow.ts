@@ -99,7 +99,11 @@ function without(set: AudienceSet, other: AudienceSet): AudienceSet["tallies"] {
   return set.tallies.filter(({ tallyId }) => !known.has(tallyId));
 }
 
-async function talliedBy(folded: readonly FoldedEvent[], tallies: AudienceSet["tallies"]): Promise<readonly Tallied[]> {
+/** Those that count for some of the tallies. */
+export async function talliedBy(
+  folded: readonly FoldedEvent[],
+  tallies: AudienceSet["tallies"],
+): Promise<readonly Tallied[]> {
   const tallied: Tallied[] = [];
   const pause = createPause();
   for (const { event, facet } of folded) {
