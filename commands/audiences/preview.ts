@@ -26,6 +26,8 @@ interface Asked {
   readonly sample: number;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** Nobody waits for the answer any more: it is not worked out. */
+  readonly isGone?: () => boolean;
 }
 
 type PreviewServices = Parameters<typeof openRule>[0];
@@ -50,7 +52,7 @@ interface Looked {
 export async function previewAudience(
   services: PreviewServices,
   workspace: WorkspaceId,
-  { rule: given, sample, now }: Asked,
+  { rule: given, sample, now, isGone = () => false }: Asked,
   takeBytes: TakeBytes,
   { random = Math.random, clock = () => performance.now(), allMax = ALL_MAX, drawnMax = DRAWN_MAX } = {},
 ): Promise<Preview> {
@@ -58,9 +60,9 @@ export async function previewAudience(
   const open = () => openRule(services, workspace, given, now);
   const rule = await open();
   const room = await openRoom(services, takeBytes, Math.max(1, sample), rule.eventBytes);
-  const all = await drawIds(services, workspace, createDraw<ProfileId>(drawnMax, random));
+  const all = await drawIds(services, workspace, createDraw<ProfileId>(drawnMax, random), isGone);
   const end = { at: clock() + WORK_MS };
-  const isLate = (): boolean => clock() >= end.at;
+  const isLate = (): boolean => isGone() || clock() >= end.at;
   const deps = { services, workspace, room, isLate, random, sample };
   let profiles = all.seen();
   let looked = rule.ids !== null || profiles <= allMax ? await lookAtAll(deps, rule) : null;
@@ -85,6 +87,7 @@ async function drawIds(
   { identity }: Pick<PreviewServices, "identity">,
   workspace: WorkspaceId,
   draw: Draw<ProfileId>,
+  isGone: () => boolean,
 ): Promise<Draw<ProfileId>> {
   for (let after: ProfileId | null = null; ;) {
     const page: Awaited<ReturnType<typeof identity.walk>> = await identity.walk(workspace, {
@@ -93,7 +96,7 @@ async function drawIds(
       membersMax: 0,
     });
     for (const { profileId } of page) draw.add(profileId);
-    if (page.length < IDS_PER_READ) return draw;
+    if (page.length < IDS_PER_READ || isGone()) return draw;
     after = page.at(-1)!.profileId;
   }
 }

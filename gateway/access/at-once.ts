@@ -1,5 +1,6 @@
 import type { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
+import type { Context } from "../route.js";
 
 export interface AtOnceOptions {
   /** Of one workspace. */
@@ -10,18 +11,27 @@ export interface AtOnceOptions {
   readonly refusal: () => AppError;
 }
 
+/** Who asks: one who is gone while it waits is left out. */
+export type Asking = Pick<Context, "workspace" | "isGone">;
+
 /** Does the work once fewer than the most of its workspace are under way; those that wait are begun in their order. */
-export type AtOnce = <T>(workspace: WorkspaceId, work: () => Promise<T>) => Promise<T>;
+export type AtOnce = <T>(asking: Asking, work: () => Promise<T>) => Promise<T>;
 
 /** A workspace is in here while it has something under way. */
 interface Line {
   underWay: number;
-  readonly waiting: Set<() => void>;
+  readonly waiting: Set<Waiting>;
+}
+
+interface Waiting {
+  readonly isGone: () => boolean;
+  readonly start: () => void;
+  readonly refuse: () => void;
 }
 
 export function createAtOnce({ max, waitMs, refusal }: AtOnceOptions): AtOnce {
   const lines = new Map<WorkspaceId, Line>();
-  const enter = async (workspace: WorkspaceId): Promise<void> => {
+  const enter = async ({ workspace, isGone }: Asking): Promise<void> => {
     const line = lines.get(workspace) ?? { underWay: 0, waiting: new Set() };
     lines.set(workspace, line);
     if (line.underWay < max) {
@@ -29,35 +39,37 @@ export function createAtOnce({ max, waitMs, refusal }: AtOnceOptions): AtOnce {
       return;
     }
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        line.waiting.delete(start);
+      const refuse = (): void => {
+        clearTimeout(timer);
+        line.waiting.delete(one);
         reject(refusal());
-      }, waitMs);
+      };
+      const timer = setTimeout(refuse, waitMs);
       const start = (): void => {
         clearTimeout(timer);
+        line.waiting.delete(one);
         resolve();
       };
-      line.waiting.add(start);
+      const one: Waiting = { isGone, start, refuse };
+      line.waiting.add(one);
     });
   };
   const leave = (workspace: WorkspaceId): void => {
     const line = lines.get(workspace)!;
-    const [next] = line.waiting;
-    if (next !== undefined) {
+    for (const next of line.waiting) {
       // It has the place of the one that ended.
-      line.waiting.delete(next);
-      next();
-      return;
+      if (!next.isGone()) return next.start();
+      next.refuse();
     }
     line.underWay -= 1;
     if (line.underWay === 0) lines.delete(workspace);
   };
-  return async (workspace, work) => {
-    await enter(workspace);
+  return async (asking, work) => {
+    await enter(asking);
     try {
       return await work();
     } finally {
-      leave(workspace);
+      leave(asking.workspace);
     }
   };
 }

@@ -58,9 +58,9 @@ export function profileListRoutes(services: Services): readonly Route[] {
       body: record({ rule: Type.Object({}), ...PAGE_IN_BODY }),
       isRead: true,
       responses: { 200: record({ profiles: LIST.profiles, ...WALKED }) },
-      handle: async ({ workspace, now, body: { rule }, page: { limit, after, cursorOf }, takeBytes }) => {
+      handle: async ({ workspace, now, body: { rule }, page: { limit, after, cursorOf }, takeBytes, isGone }) => {
         const asked = { rule, limit, after: (after?.[0] ?? null) as ProfileId | null, now };
-        const { profiles, next, lookedAt, isPartial } = await inTurn(workspace, () =>
+        const { profiles, next, lookedAt, isPartial } = await inTurn({ workspace, isGone }, () =>
           searchProfiles(services, workspace, asked, takeBytes),
         );
         return reply(200, {
@@ -84,9 +84,9 @@ export function profileListRoutes(services: Services): readonly Route[] {
       body: record({ rule: Type.Optional(Type.Object({})), cursor: PAGE_IN_BODY.cursor }),
       isRead: true,
       responses: { 200: record({ count: LOOKED_AT, ...WALKED }) },
-      handle: async ({ workspace, now, body: { rule = {} }, page: { after, cursorOf }, takeBytes }) => {
+      handle: async ({ workspace, now, body: { rule = {} }, page: { after, cursorOf }, takeBytes, isGone }) => {
         const asked = { rule, after: (after?.[0] ?? null) as ProfileId | null, now };
-        const { count, next, lookedAt, isPartial } = await inTurn(workspace, () =>
+        const { count, next, lookedAt, isPartial } = await inTurn({ workspace, isGone }, () =>
           countProfiles(services, workspace, asked, takeBytes),
         );
         return reply(200, {
@@ -112,10 +112,10 @@ export function profileListRoutes(services: Services): readonly Route[] {
       cursorKeepsLimit: true,
       isRead: true,
       responses: { 200: record({ ...LIST, exact: Type.Boolean(), looked_at: LOOKED_AT }) },
-      handle: async ({ workspace, now, body: { trait }, page: { limit, after, cursorOf }, takeBytes }) => {
+      handle: async ({ workspace, now, body: { trait }, page: { limit, after, cursorOf }, takeBytes, isGone }) => {
         const [last = null, ...best] = (after ?? []) as readonly ProfileId[];
         const asked = { trait, limit, after: last, best };
-        const { profiles, next, lookedAt } = await inTurn(workspace, () =>
+        const { profiles, next, lookedAt } = await inTurn({ workspace, isGone }, () =>
           topProfiles(services, workspace, asked, takeBytes),
         );
         return reply(200, {

@@ -192,7 +192,14 @@ describe("The bounds of a search", () => {
       };
       const { handle } = routesOf(world(1, { onWalk }).services).find((one) => one.path === path)!;
       const page = { limit: 10, after: null, cursorOf: () => "" };
-      const context = { workspace, now: 0, body: { rule: HIGH }, page, takeBytes } as unknown as Context;
+      const context = {
+        workspace,
+        now: 0,
+        body: { rule: HIGH },
+        page,
+        takeBytes,
+        isGone: () => false,
+      } as unknown as Context;
       const answers = Array.from({ length: 40 }, () => handle(context));
       for (let turns = 0; turns < 100; turns += 1) await new Promise((resolve) => setImmediate(resolve));
       assert.equal(begun, max);

@@ -90,9 +90,9 @@ export function memberRoutes(services: Services): readonly Route[] {
           sample: Type.Array(record(PROFILE)),
         }),
       },
-      handle: async ({ workspace, now, body: { rule, sample = 0 }, takeBytes }) => {
-        const preview = await inTurn(workspace, () =>
-          previewAudience(services, workspace, { rule, sample, now }, takeBytes),
+      handle: async ({ workspace, now, body: { rule, sample = 0 }, takeBytes, isGone }) => {
+        const preview = await inTurn({ workspace, isGone }, () =>
+          previewAudience(services, workspace, { rule, sample, now, isGone }, takeBytes),
         );
         const { count, low, high, isExact, profiles, lookedAt } = preview;
         return reply(200, {

@@ -165,8 +165,10 @@ export function webhookRoutes(services: Services): readonly Route[] {
       access,
       params,
       responses: { 200: record({ status: nullable(Type.Integer()), error: nullable(Type.String()) }) },
-      handle: async ({ workspace, params: { id } }) => {
-        const { status, error } = await inTurn(workspace, () => testWebhook(services, workspace, id as WebhookId));
+      handle: async ({ workspace, params: { id }, isGone }) => {
+        const { status, error } = await inTurn({ workspace, isGone }, () =>
+          testWebhook(services, workspace, id as WebhookId),
+        );
         return reply(200, { status, error });
       },
     }),

@@ -14,6 +14,7 @@ function held() {
     work: (): Promise<number> => new Promise((resolve) => ends.push(() => resolve(ends.length))),
   };
 }
+const never = (): boolean => false;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("What a workspace may have under way at once", () => {
@@ -22,11 +23,11 @@ describe("What a workspace may have under way at once", () => {
     const { ends, work } = held();
     const begun: string[] = [];
     const begin = (workspace: WorkspaceId, name: string): Promise<number> =>
-      atOnce(workspace, () => {
+      atOnce({ workspace, isGone: never }, () => {
         begun.push(name);
         return work();
       });
-    const failed = atOnce(one, async () => {
+    const failed = atOnce({ workspace: one, isGone: never }, async () => {
       await turn();
       throw new Error("failed");
     });
@@ -46,14 +47,28 @@ describe("What a workspace may have under way at once", () => {
   it("is refused to one that has waited its time, which then takes nobody's place", async () => {
     const atOnce = createAtOnce({ max: 1, waitMs: 5, refusal });
     const { ends, work } = held();
-    const first = atOnce(one, work);
-    await assert.rejects(atOnce(one, work), refusal());
+    const first = atOnce({ workspace: one, isGone: never }, work);
+    await assert.rejects(atOnce({ workspace: one, isGone: never }, work), refusal());
     ends[0]!();
     await first;
-    const second = atOnce(one, work);
+    const second = atOnce({ workspace: one, isGone: never }, work);
     await turn();
     assert.equal(ends.length, 2);
     ends[1]!();
     await second;
+  });
+
+  it("leaves out one who is gone while it waits", async () => {
+    const atOnce = createAtOnce({ max: 1, waitMs: 60_000, refusal });
+    const { ends, work } = held();
+    const first = atOnce({ workspace: one, isGone: never }, work);
+    const gone = atOnce({ workspace: one, isGone: () => true }, work);
+    const next = atOnce({ workspace: one, isGone: never }, async () => "next");
+    await turn();
+    ends[0]!();
+    await first;
+    await assert.rejects(gone, refusal());
+    assert.equal(await next, "next");
+    assert.equal(ends.length, 1);
   });
 });
