@@ -87,7 +87,7 @@ export const moreThan = (shown: number): ErrorItem => ({
   message: `there are more problems than the ${shown} shown`,
 });
 
-const ERRORS_MAX = 100;
+export const ERRORS_MAX = 100;
 
 /** The first 100 problems, then one item with an empty path that says that there are more. */
 export const bounded = (errors: readonly ErrorItem[], max = ERRORS_MAX): readonly ErrorItem[] =>

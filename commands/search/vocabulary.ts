@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import { admit } from "../../core/identity/namespaces.js";
 import type { SchemaId, WorkspaceId } from "../../core/ids.js";
-import { CONDITIONS_MAX } from "../../core/rule/size.js";
+import { CONDITIONS_MAX, DEPTH_MAX } from "../../core/rule/size.js";
 import type { SchemaWords, Vocabulary } from "../../core/rule/vocabulary.js";
 import { createWords } from "../../core/schema/words.js";
 import { builtInSchema } from "../../core/sdk/schemas.js";
@@ -94,6 +94,8 @@ async function ask(questions: Questions, schema: string): Promise<void> {
 /** A rule has few conditions, so what names more schemas or paths is refused anyway: what is beyond goes unasked. */
 const SCHEMAS_MAX = CONDITIONS_MAX;
 const QUESTIONS_MAX = 2 * CONDITIONS_MAX;
+/** Objects and lists: on each level of a condition a list and what is in it, and those of the condition itself. */
+const PARTS_MAX = CONDITIONS_MAX * (2 * DEPTH_MAX + 8);
 /** No event is deeper. */
 const NAMES_MAX = 64;
 
@@ -120,7 +122,10 @@ function questionsIn(given: unknown): ReadonlyMap<string, Questions> {
       note(questions.declares, sum);
       note(questions.mayBeNumber, sum);
     }
-    for (const held of Object.values(one) as readonly unknown[]) left.push(held);
+    for (const held of (Array.isArray(one) ? one : Object.values(one)) as readonly unknown[]) {
+      if (left.length === PARTS_MAX) break;
+      if (typeof held === "object") left.push(held);
+    }
   }
   return found;
 }

@@ -1,5 +1,5 @@
 import type { SchemaId } from "../ids.js";
-import { isObject, parseTests, parseWithin, type Problems } from "./parse-tests.js";
+import { below, isObject, parseTests, parseWithin, type Problems } from "./parse-tests.js";
 import type { PathTest, WrittenRule } from "./rule.js";
 import type { Parsing, SchemaWords } from "./vocabulary.js";
 
@@ -18,7 +18,7 @@ export function parseEvents(given: unknown, path: string, { vocabulary, problems
     return null;
   }
   for (const key of Object.keys(given))
-    if (!MEMBERS.includes(key)) problems.add(`${path}.${key}`, `is not known; use ${MEMBERS.join(", ")}`);
+    if (!MEMBERS.includes(key)) problems.add(below(path, key), `is not known; use ${MEMBERS.join(", ")}`);
   const { schema_id: schemaId = null, where = {}, at_least: atLeast = 1, sum, is } = given;
   const words = typeof schemaId === "string" ? vocabulary.schema(schemaId) : null;
   if (schemaId !== null && words === null) problems.add(`${path}.schema_id`, "is not a schema of this workspace");
@@ -46,7 +46,8 @@ function parseWhere(given: unknown, path: string, words: SchemaWords | null, pro
     return [];
   }
   return Object.keys(given).flatMap((name) => {
-    const at = `${path}.${name}`;
+    if (problems.isFull()) return [];
+    const at = below(path, name);
     if (name.startsWith("$"))
       problems.add(at, "is not an operator here; use the name of a field, with operators inside it");
     const names = name.startsWith("$") ? null : parsePath(name, at, words, problems);

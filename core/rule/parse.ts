@@ -1,9 +1,9 @@
-import { bounded, type ErrorItem } from "../errors.js";
+import { bounded, ERRORS_MAX, type ErrorItem } from "../errors.js";
 import type { AudienceId } from "../ids.js";
 import { TIMED, type Field, type WrittenRule } from "./rule.js";
 import { parseEvents } from "./parse-events.js";
 import { CONDITIONS_MAX, DEPTH_MAX } from "./size.js";
-import { isObject, parseTests, type Kind, type Problems } from "./parse-tests.js";
+import { below, isObject, parseTests, type Kind, type Problems } from "./parse-tests.js";
 import type { Parsing, Vocabulary } from "./vocabulary.js";
 
 export type Parsed = { readonly rule: WrittenRule } | { readonly errors: readonly ErrorItem[] };
@@ -12,8 +12,12 @@ export type Parsed = { readonly rule: WrittenRule } | { readonly errors: readonl
 export function parseRule(given: unknown, path: string, vocabulary: Vocabulary): Parsed {
   const errors: ErrorItem[] = [];
   let conditions = 0;
+  const isFull = (): boolean => errors.length > ERRORS_MAX || conditions > CONDITIONS_MAX;
   const problems: Problems = {
-    add: (at, message) => void errors.push({ path: at, message }),
+    isFull,
+    add: (at, message) => {
+      if (errors.length <= ERRORS_MAX) errors.push({ path: at, message });
+    },
     count: (at) => {
       conditions += 1;
       // Once, however many there are.
@@ -34,9 +38,20 @@ function parsePart(given: unknown, path: string, parsing: Parsing, depth: number
   if (depth > DEPTH_MAX) return wrong(problems, path, TOO_DEEP);
   if (!isObject(given)) return wrong(problems, path, "must be an object");
   // One that holds for everybody counts too: references to references to it would else stand for any number of parts.
-  if (Object.keys(given).length === 0) problems.count(path);
-  const parts = Object.keys(given).map((key) => parseMember(key, given[key], `${path}.${key}`, parsing, depth));
+  const keys = Object.keys(given);
+  if (keys.length === 0) problems.count(path);
+  const parts = partsOf(keys, problems, (key) => parseMember(key, given[key], below(path, key), parsing, depth));
   return parts.length === 1 ? parts[0]! : { kind: "and", parts };
+}
+
+/** Stops at what is refused anyway. */
+function partsOf<T>(given: readonly T[], problems: Problems, parse: (one: T, at: number) => WrittenRule) {
+  const parts: WrittenRule[] = [];
+  for (const [at, one] of given.entries()) {
+    if (problems.isFull()) break;
+    parts.push(parse(one, at));
+  }
+  return parts;
 }
 
 function wrong(problems: Problems, path: string, message: string): WrittenRule {
@@ -51,7 +66,9 @@ function parseMember(key: string, value: unknown, path: string, parsing: Parsing
     case "$or": {
       if (!Array.isArray(value) || value.length === 0)
         return wrong(problems, path, "must be a list of at least one rule");
-      const parts = value.map((one, i) => parsePart(one, `${path}.${i}`, parsing, depth + 1));
+      const parts = partsOf(value as readonly unknown[], problems, (one, i) =>
+        parsePart(one, `${path}.${i}`, parsing, depth + 1),
+      );
       return { kind: key === "$and" ? "and" : "or", parts };
     }
     case "$not":

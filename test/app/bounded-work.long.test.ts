@@ -4,6 +4,7 @@ import { createIdempotency } from "../../commands/acceptance/idempotency.js";
 import { judgeItem } from "../../commands/sdk/judge-item.js";
 import type { Caller, Services } from "../../commands/services.js";
 import { contributeWith } from "../../app/worker.js";
+import { readVocabulary } from "../../commands/search/vocabulary.js";
 import { cacheCatalog } from "../../store/cached-catalog.js";
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import type { AppError, ErrorItem } from "../../core/errors.js";
@@ -74,6 +75,28 @@ describe("A request of few bytes", () => {
     const answer = await workspace.send("POST", "/v1/identify", { identifiers: list(300_000, () => ({})) });
     assert.equal(answer.status, 422);
     assert.equal(listAt(answer.body, "errors").length, 1);
+  });
+
+  it("with a rule of hundreds of thousands of parts is read no further than a rule can be", async () => {
+    let read = 0;
+    const get = (target: object, name: string | symbol): unknown => {
+      read += 1;
+      return Reflect.get(target, name);
+    };
+    const parts = new Proxy(
+      list(100_000, () => ({})),
+      { get },
+    );
+    const { catalog } = app().service.backends;
+    await readVocabulary({ catalog }, workspace.id as WorkspaceId, { $or: parts });
+    assert.ok(read < 5_000, `${read}`);
+    const key = `traits.${"a.".repeat(500_000)}`;
+    for (const rule of [{ $or: list(500_000, () => 1) }, { $or: list(300_000, () => ({})) }, { [key]: 1 }])
+      for (const target of ["profiles/search", "audiences/preview"]) {
+        const answer = await workspace.send("POST", `/v1/${target}`, { rule });
+        assert.equal(answer.status, 422);
+        assert.ok(answer.text.length < 10_000, `${answer.text.length}`);
+      }
   });
 });
 

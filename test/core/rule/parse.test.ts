@@ -109,6 +109,42 @@ describe("a rule", () => {
     assert.deepEqual(ruleOf({})(subjectOf({}), 0), { is: true, until: Infinity });
   });
 
+  it("is read no further once it is refused, however large it is", () => {
+    const readOf = (part: unknown): number => {
+      let read = 0;
+      const get = (target: object, name: string | symbol): unknown => {
+        read += 1;
+        return Reflect.get(target, name);
+      };
+      assert.notDeepEqual(
+        errorsOf({
+          $or: new Proxy(
+            Array.from({ length: 10_000 }, () => part),
+            { get },
+          ),
+        }),
+        [],
+      );
+      return read;
+    };
+    for (const part of [1, {}, { "traits.town": 1 }, { event_count: 1 }, { $or: [{}, 1] }])
+      assert.ok(readOf(part) < 500, JSON.stringify(part));
+    const wrong = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`k${n}`, 1]));
+    for (const rule of [wrong, { $events: wrong }, { $events: { where: wrong } }])
+      assert.equal(errorsOf(rule).length, 101, Object.keys(rule)[0]);
+  });
+
+  it("names a key that is no name in short", () => {
+    const key = "k.".repeat(100_000);
+    for (const rule of [
+      { [key]: 1 },
+      { "traits.a": { [key]: 1 } },
+      { $events: { [key]: 1 } },
+      { $events: { where: { [key]: 1 } } },
+    ])
+      assert.ok(errorsOf(rule).every((error) => error.length < 500));
+  });
+
   it("compares identifiers as they are stored, and instants whatever their digits", () => {
     const profile = subjectOf({ identifiers: { email: ["ada@example.com"] }, last_seen: "2026-01-01T00:00:00.500Z" });
     assert.equal(ruleOf({ "identifiers.email": "Ada@Example.com" })(profile, 0).is, true);
