@@ -186,12 +186,13 @@ function ruleIn(given: unknown, words: Words, set: AudienceSet, self: AudienceId
   return rule;
 }
 
-/** Throws what is wrong with it as the rule of a new audience. */
+/** Throws what is wrong with it as the rule of an audience, whatever room the others leave: it may be for the place of one of them. */
 export async function requireRule(
   services: Pick<Services, "audiences" | "catalog">,
   workspace: WorkspaceId,
   given: unknown,
 ): Promise<void> {
+  textOf(given);
   const retentions = await readRetentions(services, workspace);
   const [words, set] = await Promise.all([
     readWords(services, workspace, given, retentions),

@@ -69,7 +69,7 @@ export function memberRoutes(services: Services): readonly Route[] {
       tag: "Audiences",
       summary: "How many members an audience with this rule would have",
       description:
-        "Checks every profile if there are at most 20,000, otherwise a random sample of 2,000. A rule that is not allowed for an audience gets the same error here. `exact`: `count` " +
+        "Checks every profile if there are at most 20,000, otherwise a random sample of 2,000. A rule that is not allowed for an audience gets the same error here, whatever room the other audiences leave. `exact`: `count` " +
         "is counted. Otherwise it is an estimate, and `low` to `high` is its 95 % confidence interval.",
       example: { after: ["registerSchema"], body: { rule: { "traits.city": "Paris" }, sample: 3 } },
       access,

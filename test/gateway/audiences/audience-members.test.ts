@@ -121,6 +121,10 @@ describe("Members of audiences, and previews", () => {
   it("a preview of a wrong rule names the place", async () => {
     const refused = await preview({ rule: { $and: [IN_PARIS, { "traits.town": 1 }] } });
     assert.deepEqual([refused.status, errorPaths(refused)], [422, ["rule.$and.1.traits.town"]]);
+    const long = { "identifiers.email": { $in: Array.from({ length: 1_000 }, (_, n) => `person${n}@example.com`) } };
+    const tooLong = await preview({ rule: long });
+    assert.deepEqual([tooLong.status, errorPaths(tooLong)], [422, ["rule"]], "no audience may have it");
+    assert.equal((await workspace.send("POST", "/v1/profiles/search", { rule: long })).status, 200);
     assert.deepEqual(errorPaths(await preview({ rule: {}, sample: 21 })), ["sample"]);
     assert.deepEqual(errorPaths(await preview({})), ["rule"]);
   });
