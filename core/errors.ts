@@ -82,6 +82,13 @@ export const invalidParameter = (name: string, message: string): AppError =>
 export const isUnavailable = (error: unknown): boolean => error instanceof AppError && error.code === "unavailable";
 export const isDamaged = (error: unknown): boolean => error instanceof AppError && error.code === "damaged";
 
+/** The check of a payload was given up: why is said of all of it. */
+export const tooExpensive = (message: string, cause?: unknown): AppError =>
+  new AppError("schema_too_expensive", `payload: ${message}.`, { errors: [{ path: "payload", message }], cause });
+
+export const isTooExpensive = (error: unknown): error is AppError =>
+  error instanceof AppError && error.code === "schema_too_expensive";
+
 export const moreThan = (shown: number): ErrorItem => ({
   path: "",
   message: `there are more problems than the ${shown} shown`,

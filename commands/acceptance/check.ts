@@ -1,5 +1,5 @@
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
-import type { ErrorItem } from "../../core/errors.js";
+import { isTooExpensive, type ErrorItem } from "../../core/errors.js";
 import type { SchemaId, WorkspaceId } from "../../core/ids.js";
 import { scanAll } from "../../core/json/scan.js";
 import { beyondNamespaces } from "../change-namespace.js";
@@ -68,6 +68,12 @@ async function payloadProblems(
     ...admission.errors,
     ...beyondNamespaces(stored, admission.unregistered, services.limits.namespacesMax),
     // At the end, because its last item may say that there are more.
-    ...(await services.validator.checkAll(schema, bytes)),
+    ...(await services.validator.checkAll(schema, bytes).catch(givenUp)),
   ];
+}
+
+/** That the check takes too long is a problem of the event like others. */
+function givenUp(error: unknown): readonly ErrorItem[] {
+  if (!isTooExpensive(error)) throw error;
+  return error.errors ?? [];
 }

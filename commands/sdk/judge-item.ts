@@ -1,6 +1,6 @@
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import { plannedEvent, type SdkCatalog, type Violations } from "../../core/catalog/sdk.js";
-import { AppError, type ErrorItem } from "../../core/errors.js";
+import { isTooExpensive, type ErrorItem } from "../../core/errors.js";
 import type { DroppedIdentifier, EventRecord, Identifier } from "../../core/event/event.js";
 import { shortened } from "../../core/event/notes.js";
 import { boundedPlaces, outermostOf } from "../../core/event/places.js";
@@ -182,7 +182,6 @@ async function unknownAfter(
 /** An error that says something about the item, and nothing about the service. */
 export function errorsOfItem(error: unknown): readonly ErrorItem[] {
   if (error instanceof Quarantining) return error.errors;
-  if (error instanceof AppError && error.code === "schema_too_expensive")
-    return [{ path: "", message: "takes too long to check against its schema" }];
+  if (isTooExpensive(error)) return [{ path: "", message: "takes too long to check against its schema" }];
   throw error;
 }

@@ -1,5 +1,5 @@
 import type { Merge } from "../catalog/catalog.js";
-import { AppError, type ErrorItem } from "../errors.js";
+import { AppError, isTooExpensive, type ErrorItem } from "../errors.js";
 import type { Examination } from "./examine.js";
 import { SCHEMA_BYTES_MAX, shapeProblems } from "./limits/limits.js";
 import type { ValidationThread } from "./thread/thread.js";
@@ -50,8 +50,6 @@ export async function compareSchemas(
     return [{ path: "schema", message: "is too complex to compare with the version before" }];
   }
 }
-
-const isTooExpensive = (error: unknown): boolean => error instanceof AppError && error.code === "schema_too_expensive";
 
 async function inThread(text: string, thread: ValidationThread, owner: string): Promise<Examination> {
   try {

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { AppError } from "../../errors.js";
+import { tooExpensive, type AppError } from "../../errors.js";
 import { busy, type Job, type JobTable } from "./jobs.js";
 import { openLink, type Link } from "./link.js";
 import { COMPILED_MAX, type Answer } from "./protocol.js";
@@ -25,9 +25,8 @@ const STARTS_MAX = 3;
 /** What a new thread costs those that wait for it, charged to the owner that it was killed for. */
 const RESTART_MS = 100;
 
-const tooLong = (): AppError => new AppError("schema_too_expensive", "Validating this payload takes too long.");
-const tooLarge = (cause: unknown): AppError =>
-  new AppError("schema_too_expensive", "Validating this payload takes too much memory.", { cause });
+const tooLong = (): AppError => tooExpensive("takes too long to check");
+const tooLarge = (cause: unknown): AppError => tooExpensive("takes too much memory to check", cause);
 
 export interface LineOptions {
   /** Told what each job took, in milliseconds of the thread. */

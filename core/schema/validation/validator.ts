@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ValidateFunction } from "ajv";
 import { LRUCache } from "lru-cache";
 import type { SchemaVersion } from "../../catalog/catalog.js";
-import { AppError, moreThan, type ErrorItem } from "../../errors.js";
+import { isTooExpensive, moreThan, tooExpensive, type ErrorItem } from "../../errors.js";
 import { compileSchema } from "./engine.js";
 import { OUT_OF_FUEL, withFuel } from "../limits/fuel.js";
 import type { SchemaObject } from "../keywords.js";
@@ -114,7 +114,7 @@ function checkHere(
     return withFuel(LOOP_NS_MAX, () => validate(payload)) === true ? VALID : firstProblem(validate.errors ?? []);
   } catch (error) {
     if (error === OUT_OF_FUEL) return null;
-    if (error instanceof RangeError) throw new AppError("schema_too_expensive", "The payload is nested too deeply.");
+    if (error instanceof RangeError) throw tooExpensive("is nested too deeply to be checked");
     throw error;
   }
 }
@@ -133,8 +133,6 @@ function prepareHere(schema: SchemaObject): Here {
   }
 }
 
-const isTooExpensive = (error: unknown): boolean => error instanceof AppError && error.code === "schema_too_expensive";
-
 const nameOf = ({ key, payload, all }: ValidationRequest): string =>
   `${all} ${key} ${hash("sha256", payload, "base64")}`;
 
@@ -143,7 +141,7 @@ function createGuard(thread: ValidationThread, refusedMs: number): ValidationThr
   const refused = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusedMs });
   return async (request) => {
     if (refused.size > 0 && refused.has(nameOf(request)))
-      throw new AppError("schema_too_expensive", "Validating this payload took too long less than a minute ago.");
+      throw tooExpensive("took too long to check less than a minute ago");
     try {
       return await thread.validate(request);
     } catch (error) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import { doublingSchema } from "../../support/schemas.js";
 import { errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
 const HEADER_POLICY = /"inline-validation";\s*q=60;\s*w=60/;
@@ -186,6 +187,33 @@ describe("POST /v1/collect?syncValidation=true", () => {
 
   it("reports the identifiers that the asynchronous mode would refuse", async () => {
     assert.deepEqual(errorPaths(await workspace.inline(schemaId, { email: "x".repeat(1_025) })), ["email"]);
+  });
+});
+
+describe("A check that takes too long", () => {
+  const app = useApp({ VALIDATION_MS: "300" });
+
+  it("is a fail that names the payload, and of a batch the other results are told", async () => {
+    const workspace = await app().workspace();
+    const slow = await workspace.schema(doublingSchema());
+    const wrong = { path: "payload", message: "takes too long to check" };
+    const again = { ...wrong, message: "took too long to check less than a minute ago" };
+    const alone = await workspace.inline(slow, { slow: 1 });
+    assert.deepEqual([alone.status, alone.body], [200, { status: "fail", errors: [wrong] }]);
+    const events = [submission(slow, {}), submission(slow, { slow: 1 }), submission(slow, 7)];
+    const batch = await workspace.send("POST", "/v1/collect/batch?syncValidation=true", { events });
+    const results = [
+      { status: "pass", errors: [] },
+      { status: "fail", errors: [again] },
+      { status: "fail", errors: [{ path: "payload", message: "must be an object" }] },
+    ];
+    assert.deepEqual([batch.status, batch.body], [200, { results }]);
+    const sent = await workspace.collect(slow, { slow: 2 });
+    assert.deepEqual(
+      [sent.status, sent.body["code"], sent.body["errors"]],
+      [422, "schema_too_expensive", [wrong]],
+      "it is named where nothing is only checked, too",
+    );
   });
 });
 
