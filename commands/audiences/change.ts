@@ -105,9 +105,11 @@ export async function deleteAudience(
   { audiences }: Pick<Services, "audiences">,
   workspace: WorkspaceId,
   audienceId: AudienceId,
+  mayDelete: (standing: Audience) => boolean,
 ): Promise<void> {
   await audiences.changeAudiences(workspace, (current) => {
     const standing = audienceIn(current, audienceId);
+    if (!mayDelete(standing)) throw stale();
     const referrers = referrersOf(current, audienceId);
     if (referrers.length > 0)
       throw new AppError("in_use", "Other audiences refer to this one.", {

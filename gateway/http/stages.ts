@@ -1,5 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
+import { invalidParameter } from "../../core/errors.js";
 import { authorize, type Authenticator } from "../access/authenticate.js";
 import { beginning, contextOf } from "../access/context.js";
 import type { ItemLimit } from "../access/item-limit.js";
@@ -8,6 +9,7 @@ import { isOfSdks, type Access, type Context, type Reply, type Route } from "../
 import type { SdkDoor } from "../sdk/door.js";
 import { inDialect } from "../sdk/refusal.js";
 import type { Cursors } from "../shapes/cursors.js";
+import { refusesIfMatch } from "../shapes/etag.js";
 import { readIdempotencyKey, requireAccepted, requireExpected, requireSingleHeaders } from "../shapes/head.js";
 import { isPaged, linesOfRequest, pageOfRequest } from "../shapes/page.js";
 import { answerLines, type LineDeps } from "../stream/answer.js";
@@ -214,8 +216,11 @@ function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
   const readParams = paramsReader(route.params ?? {});
   const readQuery = queryReader(route.query ?? {});
   const isList = route.query?.["cursor"] !== undefined;
+  const isUnconditional = refusesIfMatch(route);
   return (request, response, next) => {
     const context = contextOf(response);
+    context.ifMatch = request.headers["if-match"] ?? null;
+    if (isUnconditional && context.ifMatch !== null) throw invalidParameter("If-Match", "is not taken by this route");
     const query = readQuery(request.url.includes("?") ? request.query : null);
     if (route.params !== undefined) readParams(request.params);
     context.params = request.params;
@@ -226,7 +231,6 @@ function readParameters({ cursors }: StageDeps, route: Route): RequestHandler {
     }
     if (route.answersLines === true) context.page = linesOfRequest(cursors, context, route, query);
     if (route.bodyIs === "event" || route.bodyIs === "batch") context.idempotencyKey = readIdempotencyKey(request);
-    context.ifMatch = request.headers["if-match"] ?? null;
     next();
   };
 }

@@ -2,6 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { Type, type TProperties, type TSchema } from "typebox";
 import type { Access, Answered, Route } from "../route.js";
 import { answersOf } from "../shapes/answers.js";
+import { takesIfMatch } from "../shapes/etag.js";
 
 /** An object of the document. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -94,10 +95,9 @@ function queryParameters({ query = {}, example }: Route): readonly Json[] {
 const requiredOf = (properties: TProperties): readonly string[] =>
   (Type.Object(properties) as { readonly required?: readonly string[] }).required ?? [];
 
-const headerParameters = ({ bodyIs, responses }: Route): readonly Json[] => [
-  ...(bodyIs === "event" || bodyIs === "batch" ? [IDEMPOTENCY_KEY] : []),
-  // Only what can be changed under a condition can fail it.
-  ...(412 in responses ? [IF_MATCH] : []),
+const headerParameters = (row: Route): readonly Json[] => [
+  ...(row.bodyIs === "event" || row.bodyIs === "batch" ? [IDEMPOTENCY_KEY] : []),
+  ...(takesIfMatch(row) ? [IF_MATCH] : []),
 ];
 const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",

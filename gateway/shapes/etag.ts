@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { invalidParameter } from "../../core/errors.js";
-import type { Reply } from "../route.js";
+import type { Reply, Route } from "../route.js";
 
 /** A strong ETag: the same for the same JSON text, and for no other. */
 export const etagOf = (json: string | Buffer): string => `"${hash("sha256", json, "base64url")}"`;
@@ -9,6 +9,13 @@ export const withEtag = (answer: Reply): Reply => ({
   ...answer,
   headers: { ...answer.headers, ETag: etagOf(answer.json) },
 });
+
+/** Only what can be changed under a condition can fail it. */
+export const takesIfMatch = ({ responses }: Pick<Route, "responses">): boolean => 412 in responses;
+
+/** A condition that nobody would check must not seem to hold. Doors take events as long as they can, and reads change nothing. */
+export const refusesIfMatch = (route: Route): boolean =>
+  !takesIfMatch(route) && route.method !== "get" && route.isRead !== true && route.door === undefined;
 
 const TAG = String.raw`(?:W/)?"[!\x23-\x7e\x80-\xff]*"`;
 const TAGS = new RegExp(TAG, "g");

@@ -102,8 +102,7 @@ export function audienceRoutes(services: Services): readonly Route[] {
       body: record({ name: Type.Optional(NAME), rule: Type.Optional(RULE) }),
       responses: { 200: AUDIENCE, 412: problemSchema(412) },
       handle: async ({ workspace, params: { id }, body, ifMatch }) => {
-        const matches = readIfMatch(ifMatch);
-        const mayChange = (standing: Audience): boolean => matches(definitionOf(standing));
+        const mayChange = mayChangeBy(ifMatch);
         return answer(200, workspace, await changeAudience(services, workspace, id as AudienceId, body, mayChange));
       },
     }),
@@ -116,9 +115,13 @@ export function audienceRoutes(services: Services): readonly Route[] {
       example: { params: { id: answered("createAudience", "/audience_id") } },
       access: write,
       params,
-      responses: { 204: null, 409: problemSchema(409, { audience_ids: Type.Optional(Type.Array(UUID)) }) },
-      handle: async ({ workspace, params: { id } }) => {
-        await deleteAudience(services, workspace, id as AudienceId);
+      responses: {
+        204: null,
+        409: problemSchema(409, { audience_ids: Type.Optional(Type.Array(UUID)) }),
+        412: problemSchema(412),
+      },
+      handle: async ({ workspace, params: { id }, ifMatch }) => {
+        await deleteAudience(services, workspace, id as AudienceId, mayChangeBy(ifMatch));
         return { status: 204, json: "" };
       },
     }),
@@ -128,6 +131,11 @@ export function audienceRoutes(services: Services): readonly Route[] {
 /** What a client changes, and so what If-Match compares: sizes change by themselves. */
 const definitionOf = ({ audienceId, name, text, version }: Audience): string =>
   JSON.stringify([audienceId, version, name, text]);
+
+function mayChangeBy(ifMatch: string | null): (standing: Audience) => boolean {
+  const matches = readIfMatch(ifMatch);
+  return (standing) => matches(definitionOf(standing));
+}
 
 /** What is still to be done until the stored members are those of the rule. */
 export const stateOf = (

@@ -109,6 +109,12 @@ describe("Audiences", () => {
     const seen = { "If-Match": headers["etag"] };
     assert.equal((await put(id, { name: "b" }, seen)).status, 200);
     assert.equal((await put(id, { name: "c" }, seen)).status, 412);
+    const remove = (match: unknown) =>
+      workspace.send("DELETE", `/v1/audiences/${id}`, undefined, { "If-Match": String(match) });
+    assert.equal((await remove(headers["etag"])).status, 412, "nor is it deleted");
+    assert.equal((await remove("x")).status, 400);
+    const standing = await workspace.send("GET", `/v1/audiences/${id}`);
+    assert.equal((await remove(standing.headers["etag"])).status, 204);
   });
 
   it("say on each read of a profile whether it is in them, judged by what that read shows", async () => {

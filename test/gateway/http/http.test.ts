@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import http from "node:http";
 import request from "supertest";
-import { checkAnswer } from "../../support/service/check-answer.js";
+import { checkAnswer, ROWS } from "../../support/service/check-answer.js";
 import { textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
 
 const PROBLEM = "application/problem+json; charset=utf-8";
@@ -172,6 +172,20 @@ describe("The HTTP surface", () => {
       assert.match(textAt(answer.body, "detail"), /^(x|version|limit):/);
     }
     assert.equal((await get(`${NAMESPACES}?`)).status, 200);
+  });
+
+  it("refuses an If-Match with 400 on each change that does not look at one, and at no door of events", async () => {
+    const conditional = new Set<string>();
+    for (const row of ROWS) {
+      if (row.access.kind !== "role" || row.method === "get" || row.isRead === true) continue;
+      const target = row.path.replaceAll(/:\w+/g, "x");
+      const answer = await workspace.send(row.method.toUpperCase(), target, {}, { "If-Match": '"x"' });
+      const isRefused = answer.status === 400 && textAt(answer.body, "detail").startsWith("If-Match:");
+      const isOpen = 412 in row.responses || row.door !== undefined;
+      assert.equal(isRefused, !isOpen, `${row.method} ${row.path}: ${answer.text}`);
+      if (412 in row.responses) conditional.add(`${row.method} ${row.path}`);
+    }
+    assert.ok(conditional.has("delete /v1/audiences/:id"));
   });
 
   it("does not change what a call does by a header that overrides the method", async () => {
