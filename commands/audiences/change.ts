@@ -6,6 +6,7 @@ import {
   NO_AUDIENCES,
   referrersOf,
   tooLarge,
+  withAudience,
   type Audience,
   type AudienceSet,
 } from "../../core/audience/audience.js";
@@ -57,7 +58,7 @@ export async function createAudience(
       createdAt: now,
       build: newBuild("built"),
     };
-    return { ...current, audiences: [...current.audiences, created] };
+    return withAudience(current, created);
   });
   return audienceIn(set, audienceId);
 }

@@ -1,4 +1,4 @@
-import { newBuild, type Audience } from "../../core/audience/audience.js";
+import { newBuild, withAudience, type Audience } from "../../core/audience/audience.js";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { AudienceRecord } from "../exports/catalog.js";
@@ -36,8 +36,7 @@ export async function restoreAudience(
       createdAt,
       build: newBuild("built"),
     };
-    const audiences = [...current.audiences, restored].toSorted((a, b) => (a.audienceId < b.audienceId ? -1 : 1));
-    return { ...current, audiences };
+    return withAudience(current, restored);
   });
 }
 

@@ -82,6 +82,12 @@ export const bodyOf = ({ audiences, deleted, tallies, forgotten, fence }: Audien
 /** What a change puts in the place of a set. The tallies follow the rules; a fence that is not named stays. */
 export type AudienceChange = Pick<AudienceSet, "audiences" | "deleted" | "fence">;
 
+/** The set with one more. Ids of one moment may come here in another order than they were made in, and lists are read by id. */
+export const withAudience = (set: AudienceSet, audience: Audience): AudienceSet => ({
+  ...set,
+  audiences: [...set.audiences, audience].toSorted((a, b) => (a.audienceId < b.audienceId ? -1 : 1)),
+});
+
 export const NO_AUDIENCES: AudienceSet = { version: "", audiences: [], deleted: [], tallies: [], forgotten: [] };
 export const AUDIENCES_MAX = 100;
 
