@@ -141,6 +141,8 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   readonly isRead?: true;
   /** Its cursor holds what was found so far, of which another `limit` would have kept more: it is good only with its own. */
   readonly cursorKeepsLimit?: true;
+  /** Its 200 and 201 have an `ETag`, which If-Match takes. */
+  readonly hasEtag?: true;
   /** It answers `Lines`; the schema of its 200 is that of one line. Its query has `AFTER`. */
   readonly answersLines?: true;
   /** It answers `ServerSentEvents`; the schema of its 200 is that of the data of one. */

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { Type, type TProperties, type TSchema } from "typebox";
 import type { Access, Answered, Route } from "../route.js";
 import { answersOf } from "../shapes/answers.js";
-import { takesIfMatch } from "../shapes/etag.js";
+import { hasEtagAt, takesIfMatch } from "../shapes/etag.js";
 
 /** An object of the document. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -158,7 +158,9 @@ export function answerOf(status: number, schema: TSchema | null): Json {
 /** OpenAPI 3.1 has no word for the schema of a line, so each is said to be all of the body. */
 function contentOf(row: Route, status: number, schema: TSchema | null): Json {
   if (row.answersLines === true) return linesOf(status, schema!);
-  return row.answersEvents === true ? eventsOf(status, schema!) : answerOf(status, schema);
+  if (row.answersEvents === true) return eventsOf(status, schema!);
+  const answer = answerOf(status, schema);
+  return hasEtagAt(row, status) ? { ...answer, headers: ETAG } : answer;
 }
 
 /** Each event as a client reads it: its data is text that is JSON by itself. */
@@ -195,8 +197,16 @@ function codesOf(schema: TSchema): readonly string[] | null {
 const RETRY_AFTER = {
   "Retry-After": { description: "Seconds to wait before the next try.", schema: { type: "integer", minimum: 0 } },
 };
+const ETAG = { ETag: { description: "For `If-Match`.", schema: { type: "string" } } };
+const RATE_LIMITS = {
+  RateLimit: {
+    description: "What is left of a limit, and the seconds until it is whole again.",
+    schema: { type: "string" },
+  },
+  "RateLimit-Policy": { description: "How much a limit allows in how many seconds.", schema: { type: "string" } },
+};
 const HEADERS: Readonly<Record<number, Json>> = {
   401: { "WWW-Authenticate": { description: "How to authenticate.", schema: { type: "string" } } },
-  429: RETRY_AFTER,
+  429: { ...RETRY_AFTER, ...RATE_LIMITS },
   503: RETRY_AFTER,
 };

@@ -52,6 +52,7 @@ export function namespaceRoutes(services: Pick<Services, "catalog" | "identity">
       example: { params: { name: USER.namespace } },
       access,
       params,
+      hasEtag: true,
       responses: { 200: NAMESPACE },
       handle: async ({ workspace, params: { name } }) => {
         const namespace = (await tableOf(workspace)).get(name);
@@ -70,6 +71,7 @@ export function namespaceRoutes(services: Pick<Services, "catalog" | "identity">
       access: { kind: "role", role: "admin" },
       params,
       body: Type.Partial(record(NAMESPACE_SETTINGS), { additionalProperties: false }),
+      hasEtag: true,
       responses: { 200: NAMESPACE, 201: NAMESPACE, 409: problemSchema(409), 412: problemSchema(412) },
       handle: async ({ workspace, params: { name }, body, ifMatch }) => {
         const matches = readIfMatch(ifMatch);

@@ -23,7 +23,10 @@ const SCHEMA = record(SHOWN);
 const warnings = Type.Array(record({ path: Type.String(), message: Type.String() }));
 const REGISTERED = record({ ...SHOWN, warnings });
 const TRIED = record({ ...SHOWN, schema_id: nullable(SHOWN.schema_id), warnings, dry_run: Type.Literal(true) });
-const NEW_VERSION = { schema: Type.Unknown(), compatibility: Type.Optional(COMPATIBILITY) };
+const NEW_VERSION = {
+  schema: Type.Unknown(),
+  compatibility: Type.Optional(Type.Enum(["backward", "none"], { default: "backward" })),
+};
 
 export function schemaRoutes(services: Services): readonly Route[] {
   const { catalog } = services;

@@ -10,6 +10,9 @@ export const withEtag = (answer: Reply): Reply => ({
   headers: { ...answer.headers, ETag: etagOf(answer.json) },
 });
 
+export const hasEtagAt = ({ hasEtag }: { readonly hasEtag?: boolean }, status: number): boolean =>
+  hasEtag === true && (status === 200 || status === 201);
+
 /** Only what can be changed under a condition can fail it. */
 export const takesIfMatch = ({ responses }: Pick<Route, "responses">): boolean => 412 in responses;
 

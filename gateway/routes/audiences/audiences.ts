@@ -54,6 +54,7 @@ export function audienceRoutes(services: Services): readonly Route[] {
       example: { after: ["registerSchema"], body: { name: "Parisians", rule: IN_PARIS } },
       access: write,
       body: record(AUDIENCE_GIVEN),
+      hasEtag: true,
       responses: { 201: AUDIENCE },
       handle: async (context) => answer(201, context.workspace, await createAudience(services, context, context.body)),
     }),
@@ -86,6 +87,7 @@ export function audienceRoutes(services: Services): readonly Route[] {
       example: { params: { id: answered("createAudience", "/audience_id") } },
       access: read,
       params,
+      hasEtag: true,
       responses: { 200: AUDIENCE },
       handle: async ({ workspace, params: { id } }) =>
         answer(200, workspace, await requireAudience(services, workspace, id as AudienceId)),
@@ -100,6 +102,7 @@ export function audienceRoutes(services: Services): readonly Route[] {
       access: write,
       params,
       body: record({ name: Type.Optional(NAME), rule: Type.Optional(RULE) }),
+      hasEtag: true,
       responses: { 200: AUDIENCE, 412: problemSchema(412) },
       handle: async ({ workspace, params: { id }, body, ifMatch }) => {
         const mayChange = mayChangeBy(ifMatch);

@@ -111,8 +111,9 @@ export function erasureRoutes(services: Services): readonly Route[] {
       body: record({
         profile_id: Type.Optional(UUID),
         identifiers: Type.Optional(Type.Array(IDENTIFIER, { minItems: 1, maxItems: IDENTIFIERS_MAX })),
-        suppress: Type.Optional(Type.Boolean()),
+        suppress: Type.Optional(Type.Boolean({ default: false })),
       }),
+      hasEtag: true,
       responses: RESPONSES,
       handle: (context) => {
         const { profile_id: profileId, identifiers, suppress = false } = context.body;
@@ -130,6 +131,7 @@ export function erasureRoutes(services: Services): readonly Route[] {
       access,
       params: { id: idOf("profile") },
       query: { ...QUERY, suppress: FLAG },
+      hasEtag: true,
       responses: RESPONSES,
       handle: (context) => answer(context, { profileId: context.params.id as ProfileId }, context.query.suppress),
     }),

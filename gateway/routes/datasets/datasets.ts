@@ -43,7 +43,7 @@ export function datasetRoutes(services: Services): readonly Route[] {
       body: record({
         name: NAME,
         schema_id: Type.String({ minLength: 1, maxLength: 128 }),
-        unified_profile: Type.Optional(Type.Boolean()),
+        unified_profile: Type.Optional(Type.Boolean({ default: false })),
         retention_days: Type.Optional(RETENTION_DAYS),
       }),
       responses: { 201: DATASET, 409: NEEDED },

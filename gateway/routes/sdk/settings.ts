@@ -68,6 +68,7 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
       summary: "The settings for events of SDKs",
       example: {},
       access: read,
+      hasEtag: true,
       responses: { 200: SDK_SETTINGS },
       handle: async ({ workspace }) => withEtag(reply(200, showSettings((await catalog.sdk(workspace)).settings))),
     }),
@@ -80,6 +81,7 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
       example: { body: { keep_rejects: true } },
       access: write,
       body: Type.Partial(SDK_SETTINGS, { additionalProperties: false }),
+      hasEtag: true,
       responses: { 200: SDK_SETTINGS, 412: problemSchema(412) },
       handle: async ({ workspace, body, ifMatch }) => {
         const matches = readIfMatch(ifMatch);
@@ -97,6 +99,7 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
       summary: "The plan: which schema each event of an SDK has",
       example: {},
       access: read,
+      hasEtag: true,
       responses: { 200: PLAN },
       handle: async ({ workspace }) => withEtag(reply(200, showPlan((await catalog.sdk(workspace)).plan))),
     }),
@@ -117,6 +120,7 @@ export function sdkSettingRoutes(services: Pick<Services, "catalog">): readonly 
           }),
         ),
       }),
+      hasEtag: true,
       responses: { 200: PLAN, 412: problemSchema(412) },
       handle: async ({ workspace, body, ifMatch }) => {
         const matches = readIfMatch(ifMatch);

@@ -23,7 +23,12 @@ describe("The check of every answer against the row of its route", () => {
   it("lets an answer pass that is as the row says", () => {
     check(accepted);
     check(problem, 422, PROBLEM_TYPE);
-    checkAnswer("DELETE", "/v1/keys/x", { status: 204, contentType: undefined, text: "" });
+    checkAnswer("DELETE", "/v1/keys/x", { status: 204, contentType: undefined, text: "", etag: null });
+  });
+
+  it("fails for an ETag that its row does not name", () => {
+    const keys = { status: 204, contentType: undefined, text: "", etag: '"x"' };
+    assert.throws(() => checkAnswer("DELETE", "/v1/keys/x", keys), assert.AssertionError);
   });
 
   it("fails for a member too many, a member too few, another value, another status and another content type", () => {

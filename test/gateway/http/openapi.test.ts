@@ -106,6 +106,36 @@ describe("GET /openapi.json", () => {
       assert.ok(at(document, reference.slice(2).replaceAll("/", ".")) !== undefined, reference);
   });
 
+  it("names the ETag of each answer that has one, of all that If-Match may be sent to", () => {
+    const named = operationsOf(document).flatMap(({ operationId, path, method }) => {
+      const { responses } = ((document["paths"] as Json)[path] as Json)[method.toLowerCase()] as {
+        readonly responses: Json;
+      };
+      const statuses = Object.entries(responses).filter(([, answer]) => at(answer, "headers.ETag") !== undefined);
+      return statuses.map(([status]) => `${operationId} ${status}`);
+    });
+    const conditional = ROWS.filter(({ responses }) => 412 in responses).map(({ path }) => path);
+    const readable = ROWS.filter(({ path, hasEtag }) => hasEtag === true && conditional.includes(path));
+    assert.deepEqual(new Set(readable.map(({ path }) => path)), new Set(conditional));
+    assert.ok(
+      ["getAudience 200", "putNamespace 201", "erase 200"].every((one) => named.includes(one)),
+      named.join(),
+    );
+  });
+
+  it("names the headers of a rate limit, and what an omitted member of a body stands for", () => {
+    const { headers } = at(document, "components.responses.TooManyRequests") as { readonly headers: Json };
+    assert.deepEqual(Object.keys(headers), ["Retry-After", "RateLimit", "RateLimit-Policy"]);
+    for (const [path, member, value] of [
+      ["/v1/datasets", "unified_profile", false],
+      ["/v1/erasures", "suppress", false],
+      ["/v1/schemas", "compatibility", "backward"],
+    ] as const) {
+      const schema = `paths.${path}.post.requestBody.content.application/json.schema.properties.${member}`;
+      assert.equal(at(document, `${schema}.default`), value, member);
+    }
+  });
+
   it("gives every answer of every row its own schema", () => {
     for (const row of ROWS) {
       const path = row.path.replaceAll(/:(\w+)/g, "{$1}");

@@ -60,7 +60,8 @@ export function send(url: string, method: string, target: string, sending: Sendi
         const text = Buffer.concat(chunks).toString("utf8");
         const { statusCode: status = 0, headers: answered } = response;
         try {
-          checkAnswer(method, target, { status, contentType: answered["content-type"], text });
+          const etag = answered.etag ?? null;
+          checkAnswer(method, target, { status, contentType: answered["content-type"], text, etag });
           const isJson = /[/+]json/.test(answered["content-type"] ?? "") && text !== "";
           resolve({ status, headers: answered, text, body: (isJson ? JSON.parse(text) : {}) as Answer["body"] });
         } catch (error) {

@@ -8,6 +8,7 @@ import { createRoutes } from "../../../gateway/routes.js";
 import { healthRoutes } from "../../../gateway/routes/watch/health.js";
 import { isOfSdks, type Responses } from "../../../gateway/route.js";
 import { answersOf } from "../../../gateway/shapes/answers.js";
+import { hasEtagAt } from "../../../gateway/shapes/etag.js";
 
 /** The rows need no ports until a route is called. */
 const NO_SERVICES = { limits: { identifiersMax: 20 } } as unknown as Services;
@@ -21,6 +22,7 @@ const ROUTES = ROWS.map((route) => ({
   isOfSdks: isOfSdks(route),
   answersLines: route.answersLines === true,
   answersEvents: route.answersEvents === true,
+  hasEtag: route.hasEtag === true,
   pattern: new RegExp(`^(?:${[route.path, ...(route.also ?? [])].join("|").replaceAll(/:\w+/g, "[^/]+")})$`),
   // Without an operator key those routes do not exist.
   answers: {
@@ -50,10 +52,12 @@ export interface AnswerToCheck {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly text: string;
+  /** Null: it has none. Absent: that is not asked. */
+  readonly etag?: string | null;
 }
 
 /** Holds an answer against the row of its route: a status, a member or a value that the row does not name fails. */
-export function checkAnswer(method: string, target: string, { status, contentType, text }: AnswerToCheck): void {
+export function checkAnswer(method: string, target: string, { status, contentType, text, etag }: AnswerToCheck): void {
   const [path = ""] = target.split("?");
   const plain = path.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
   // For Prometheus, not of the API either.
@@ -74,6 +78,12 @@ export function checkAnswer(method: string, target: string, { status, contentTyp
   const schemas = answers.flatMap(({ [status]: schema }) => (schema === undefined ? [] : [schema]));
   const [schema] = schemas;
   assert.ok(schema !== undefined, `${what} is not in the row of the route: ${text.slice(0, 500)}`);
+  if (etag !== undefined)
+    assert.equal(
+      etag !== null,
+      rows.some((row) => hasEtagAt(row, status)),
+      `${what}: its ETag`,
+    );
   if (method === "HEAD") return assert.equal(text, "", what);
   if (schema === null) return assert.deepEqual([text, contentType], ["", undefined], what);
   if (rows.some(({ answersEvents }) => answersEvents) && status === 200)
