@@ -162,6 +162,23 @@ describeConsole("the workspace", (console) => {
     assert.deepEqual([limit, priority, blocked], [1, 4, ["0000"]]);
   });
 
+  it("has namespaces, of which a new one does not take the place of one that has its name", async () => {
+    const workspace = await fresh();
+    const { page } = await console().open(workspace, { path: "/namespaces", as: "admin" });
+    await page.getByRole("cell", { name: "user_id" }).waitFor();
+    // Not in the list that the page has read.
+    await workspace.send("PUT", "/v1/namespaces/till", { kind: "device", limit: 1, blocked: ["0000"] });
+    await press(page, "New namespace");
+    await page.getByLabel("Name", { exact: true }).fill("till");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("exists already; edit it in the list").first().waitFor();
+    const { kind, limit, blocked } = (await workspace.send("GET", "/v1/namespaces/till")).body;
+    assert.deepEqual([kind, limit, blocked], ["device", 1, ["0000"]]);
+    await page.getByLabel("Name", { exact: true }).fill("till_2");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("The namespace till_2 is saved.").waitFor();
+  });
+
   it("has namespaces, made by keyboard alone", async () => {
     const workspace = await fresh();
     const { page } = await console().open(workspace, { path: "/namespaces", as: "admin" });

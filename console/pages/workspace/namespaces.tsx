@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction, usePages } from "../../api/hooks.js";
-import { api } from "../../api/http.js";
+import { api, ApiError, queryOf } from "../../api/http.js";
 import type { Namespace } from "../../api/records.js";
 import { useMay } from "../../state/session.js";
 import { changesOf, useDraft, whenFree } from "../../state/unsaved.js";
@@ -123,6 +123,30 @@ const bodyOf = ({ kind, normalization, limit, priority, blocked }: Fields) => ({
   blocked: blocked.split("\n").filter((line) => line !== ""),
 });
 
+/** What is sent for a new one would take the place of all settings of one that has its name. */
+async function requireFree(name: string): Promise<void> {
+  let cursor: string | null = null;
+  do {
+    const page: { readonly namespaces: readonly Namespace[]; readonly next_cursor: string | null } = await api(
+      "GET",
+      `/v1/namespaces${queryOf({ limit: 100, cursor })}`,
+    );
+    if (page.namespaces.some((one) => one.name === name)) throw taken();
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+}
+
+const taken = (): ApiError => {
+  const message = "exists already; edit it in the list";
+  return new ApiError({
+    code: "conflict",
+    title: "The name is taken",
+    detail: "There is a namespace of this name.",
+    status: 409,
+    errors: [{ path: "name", message }],
+  });
+};
+
 function Edit({
   of,
   onClose,
@@ -144,9 +168,11 @@ function Edit({
   });
   const { name, kind, normalization, limit, priority, blocked } = values;
   const close = (): void => whenFree(onClose);
-  const storing = useAction((body: unknown) =>
-    api("PUT", `/v1/namespaces/${encodeURIComponent(name.trim())}`, body).then(() => true),
-  );
+  const storing = useAction(async (body: unknown) => {
+    if (isNew) await requireFree(name.trim());
+    await api("PUT", `/v1/namespaces/${encodeURIComponent(name.trim())}`, body);
+    return true;
+  });
   const submit = async (): Promise<void> => {
     const body = bodyOf(values);
     const done = await storing.run(isNew ? body : changesOf(bodyOf(base), body));
