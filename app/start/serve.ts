@@ -6,16 +6,21 @@ import { startService } from "../service.js";
 
 /** Longer than the drain, and shorter than a supervisor waits before it kills. */
 const EXIT_MS = 15_000;
+/** npm passes a signal on that the terminal, or systemd, has sent to this process too: a second one so soon is the same one. */
+const SAME_SIGNAL_MS = 1_000;
 
 const config = configOrFail(process.env);
 const log = createLog(config.LOG_LEVEL);
 const starting = startService({ config, log });
 
-let stopping = false;
+let stoppedAt: number | null = null;
 async function stop(): Promise<void> {
-  // A second signal ends the process at once.
-  if (stopping) process.exit(1);
-  stopping = true;
+  if (stoppedAt !== null) {
+    if (performance.now() - stoppedAt < SAME_SIGNAL_MS) return;
+    // Whoever sends a second signal does not want to wait.
+    process.exit(1);
+  }
+  stoppedAt = performance.now();
   setTimeout(() => process.exit(1), EXIT_MS).unref();
   try {
     await (await starting).close();

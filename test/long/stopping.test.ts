@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { headerOf, openRaw, statusOf } from "../support/service/raw.js";
-import { ownerKeyOf, run } from "../support/service/process.js";
+import { ownerKeyOf, run, type Program } from "../support/service/process.js";
 import { send } from "../support/service/app.js";
 import { withApp, withFolder } from "../support/faults.js";
 
@@ -113,5 +113,50 @@ describe("SIGTERM while clients of every kind send", () => {
         await closed;
       },
     );
+  });
+});
+
+describe("Ctrl-C", () => {
+  /** A request of which the service has read half. */
+  const halfSent = async (program: Program) => {
+    const raw = await openRaw((await program.listening())!);
+    const [first, second] = ['{"schema_id":"s"', "}"];
+    const head = [
+      "Host: x",
+      `Authorization: Bearer ${ownerKeyOf(program)}`,
+      "Content-Type: application/json",
+      `Content-Length: ${first.length + second.length}`,
+    ];
+    raw.write(["POST /v1/collect HTTP/1.1", ...head, "", first].join("\r\n"));
+    await sleep(200);
+    return { raw, sendRest: () => raw.write(second) };
+  };
+
+  it("drains the service also when the signal comes twice, as below `npm start`: from the terminal, and once more from npm", async () => {
+    await withFolder(async (folder) => {
+      const program = run({ DATA_DIR: folder });
+      const { raw, sendRest } = await halfSent(program);
+      program.signal("SIGINT");
+      // Without a pause the operating system can make one of them.
+      await sleep(50);
+      program.signal("SIGINT");
+      await sleep(200);
+      sendRest();
+      assert.match(await raw.ended(), /^HTTP\/1\.1 \d{3} /, program.stderr());
+      raw.close();
+      assert.equal(await program.exited(), 0, program.stderr());
+    });
+  });
+
+  it("ends the service at once when somebody presses it again later", async () => {
+    await withFolder(async (folder) => {
+      const program = run({ DATA_DIR: folder, DRAIN_MS: "12000" });
+      const { raw } = await halfSent(program);
+      program.signal("SIGINT");
+      await sleep(1_200);
+      program.signal("SIGINT");
+      assert.equal(await program.exited(), 1, program.stderr());
+      raw.close();
+    });
   });
 });

@@ -13,7 +13,7 @@ export interface Program {
   readonly stderr: () => string;
   /** The address once it listens, or null when it ended before. */
   listening(): Promise<string | null>;
-  signal(name: "SIGTERM" | "SIGKILL"): void;
+  signal(name: "SIGINT" | "SIGTERM" | "SIGKILL"): void;
   /** Its exit code; null after a kill. */
   exited(): Promise<number | null>;
 }
