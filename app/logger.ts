@@ -2,12 +2,20 @@ import { pino } from "pino";
 import type { Config } from "../core/config.js";
 import type { Log } from "../core/log.js";
 
-/** One line of JSON per record on stderr. Synchronous, so that the last line before a crash is written. */
-export const createLog = (level: Config["LOG_LEVEL"]): Log =>
-  pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: "message" },
-    pino.destination({ fd: 2, sync: true }),
-  );
+/** Lines that cannot be written wait in so much memory; further ones are lost. */
+const WAITING_BYTES_MAX = 1024 * 1024;
+
+/**
+ * One line of JSON per record on stderr. Synchronous, so that the last line before a crash is written. What cannot be written, as on a full
+ * disk, never reaches the caller: the service goes on, and each further line tries again.
+ */
+export function createLog(level: Config["LOG_LEVEL"]): Log {
+  const destination = pino.destination({ fd: 2, sync: true, maxLength: WAITING_BYTES_MAX });
+  destination.on("error", () => {});
+  // Where it drops a line it does not try the others again by itself.
+  destination.on("drop", () => destination.write(""));
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: "message" }, destination);
+}
 
 export const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { open } from "node:fs/promises";
 import type { Backends } from "../../app/backends.js";
 import { AppError } from "../../core/errors.js";
-import { at, listAt, startApp, textAt, until, type App, type TestWorkspace } from "../support/service/app.js";
+import { ownerKeyOf, run } from "../support/service/process.js";
+import { at, listAt, send, startApp, textAt, until, type App, type TestWorkspace } from "../support/service/app.js";
 import {
   collected,
   createHeldWorker,
@@ -106,6 +108,25 @@ describe("Under a fault the service", () => {
       assert.equal((await workspace.send("POST", "/v1/identify", { identifiers: IDENTIFIERS })).status, 200);
       const profile = await profileOf(workspace, ADA);
       assert.deepEqual([profile?.traits, profile?.event_count], [{ city: "Oslo" }, 2]);
+    });
+  });
+
+  it("goes on while no line of its log can be written", async () => {
+    const full = await open("/dev/full", "w");
+    await withFolder(async (folder) => {
+      const program = run({ DATA_DIR: folder, LOG_LEVEL: "info" }, full.fd);
+      try {
+        const url = (await program.listening())!;
+        const key = ownerKeyOf(program);
+        for (let n = 0; n < 3; n += 1)
+          assert.equal((await send(url, "POST", "/v1/collect", { key, body: {} })).status, 422, "a refusal is a line");
+        assert.equal((await send(url, "GET", "/v1/schemas", { key })).status, 200);
+        program.signal("SIGTERM");
+        assert.equal(await program.exited(), 0);
+      } finally {
+        program.signal("SIGKILL");
+        await full.close();
+      }
     });
   });
 

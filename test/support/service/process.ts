@@ -22,11 +22,15 @@ export interface Program {
 export const ownerKeyOf = (program: Program): string =>
   readFileSync(/^owner key: in (.+), which only you can read$/m.exec(program.stdout())![1]!, "utf8").trim();
 
-/** Starts the program with nothing of this process's environment but the path of its tools, and patience for a busy machine. */
-export function run(settings: Readonly<Record<string, string>>): Program {
+/**
+ * Starts the program with nothing of this process's environment but the path of its tools, and patience for a busy machine. Its stderr can
+ * be an open file.
+ */
+export function run(settings: Readonly<Record<string, string>>, errors: "pipe" | number = "pipe"): Program {
   const environment = { PATH: process.env["PATH"] ?? "", PORT: "0", SCHEMA_COMPILE_MS: "5000", ...settings };
   const child: ChildProcess = spawn(process.execPath, ["--enable-source-maps", "--max-semi-space-size=32", MAIN], {
     env: environment,
+    stdio: ["pipe", "pipe", errors],
   });
   let stdout = "";
   let stderr = "";
