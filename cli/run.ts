@@ -37,6 +37,12 @@ ${COMMON_HELP}
 Exit codes: 0 done; 1 refused, or something is wrong; 2 wrong command; 3 the service does not answer; 4 the key.
 `;
 
+/** An option is not repeated: it may hold the key. */
+const noCommand = (name: string): string =>
+  name.startsWith("-")
+    ? "options come after the command: onym COMMAND [options]; onym --help lists the commands"
+    : `there is no command ${JSON.stringify(name)}; onym --help lists them`;
+
 /** Answers the exit code. */
 export async function run(args: readonly string[], world: World): Promise<Exit> {
   const [name = "--help", ...rest] = args;
@@ -47,7 +53,7 @@ export async function run(args: readonly string[], world: World): Promise<Exit> 
   const command = COMMANDS.find((one) => one.name === name);
   let url = "the service";
   try {
-    if (command === undefined) throw usage(`there is no command ${JSON.stringify(name)}; onym --help lists them`);
+    if (command === undefined) throw usage(noCommand(name));
     const { values, positionals } = parseArgs({
       args: rest,
       options: { ...COMMON, ...command.options },

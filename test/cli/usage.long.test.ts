@@ -49,6 +49,8 @@ describe("The command line", () => {
 
   const wrong: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [["smile"], /there is no command "smile"/],
+    [["--url", "http://127.0.0.1:8080", "doctor"], /^onym: options come after the command: onym COMMAND \[options\]/],
+    [["--key=secret", "doctor"], /^onym: options come after the command/],
     [["lookup"], /name 1 to 100 identifiers/],
     [["lookup", "email"], /"email" must be NAMESPACE:VALUE/],
     [["lookup", "email:a@example.com", "--wait", "11"], /--wait: must be a whole number from 0 to 10/],
