@@ -10,6 +10,7 @@ type RestoreServices = TakeOutServices &
 
 /** A store that was restored lacks the newest ones: before so many in a row that it knows, none is looked for. */
 const KNOWN_MAX = 10_000;
+const ERASURES_PER_READ = 500;
 const MEMBERS_PER_READ = 500;
 const UIDS_PER_READ = 1_000;
 /** The uids of so many identifiers are held at once, or those of one erasure. */
@@ -27,9 +28,7 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
   const lacking = new Map<ErasureId, Erasure>();
   const behind = new Map<ErasureId, Erasure>();
   let knownInARow = 0;
-  for (const erasure of [...logged.values()].toReversed()) {
-    if (knownInARow === knownMax) break;
-    const known = await services.erasures.findErasure(erasure.workspace, erasure.erasureId);
+  for await (const [erasure, known] of besideStanding(services, [...logged.values()].toReversed(), knownMax)) {
     knownInARow = known === null ? 0 : knownInARow + 1;
     if (known === null) {
       // A workspace that the backup does not have is shown to nobody, and no keeper would complete its erasures.
@@ -38,6 +37,7 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
     }
     // Whoever readmitted may have died before the log had it: then the store knows better.
     if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null) behind.set(erasure.erasureId, erasure);
+    if (knownInARow === knownMax) break;
   }
   if (behind.size > 0) await bringInLine(services, behind);
   if (lacking.size === 0) return 0;
@@ -51,6 +51,30 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
     if (record !== undefined) await services.erasures.restoreErasure(record.workspace, record, buried);
   }
   return lacking.size;
+}
+
+/** In their order, each with the record as it stands in the store; so many are read ahead. */
+async function* besideStanding({ erasures }: TakeOutServices, logged: readonly Erasure[], ahead: number) {
+  for (let from = 0; from < logged.length; from += ahead) {
+    const portion = logged.slice(from, from + ahead);
+    const standing = new Map<ErasureId, Erasure>();
+    // A start waits for it, and most stores lack none of them: each by itself would take half a minute.
+    for (const [workspace, ids] of idsByWorkspace(portion))
+      for (let at = 0; at < ids.length; at += ERASURES_PER_READ)
+        for (const one of await erasures.findErasures(workspace, ids.slice(at, at + ERASURES_PER_READ)))
+          standing.set(one.erasureId, one);
+    for (const erasure of portion) yield [erasure, standing.get(erasure.erasureId) ?? null] as const;
+  }
+}
+
+function idsByWorkspace(records: readonly Erasure[]): ReadonlyMap<WorkspaceId, readonly ErasureId[]> {
+  const ids = new Map<WorkspaceId, ErasureId[]>();
+  for (const { workspace, erasureId } of records) {
+    const own = ids.get(workspace) ?? [];
+    own.push(erasureId);
+    ids.set(workspace, own);
+  }
+  return ids;
 }
 
 /** In their order, each as large as may be held at once. */

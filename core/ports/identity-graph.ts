@@ -137,6 +137,8 @@ export interface Erasures {
   continueErasure(workspace: WorkspaceId, erasureId: ErasureId, max: number): Promise<Erasure | null>;
   /** The record, or null. */
   findErasure(workspace: WorkspaceId, erasureId: ErasureId): Promise<Erasure | null>;
+  /** Those of these records that there are, in any order. */
+  findErasures(workspace: WorkspaceId, erasureIds: readonly ErasureId[]): Promise<readonly Erasure[]>;
   /** Records by id, newest first, older than `before`. */
   erasures(
     workspace: WorkspaceId,

@@ -107,6 +107,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
     erase: (...asked) => whileOpen(() => erasures.erase(...asked)),
     continueErasure: (...asked) => whileOpen(() => erasures.continueErasure(...asked)),
     findErasure: (...asked) => whileOpen(() => erasures.findErasure(...asked)),
+    findErasures: (...asked) => whileOpen(() => erasures.findErasures(...asked)),
     erasures: (...asked) => whileOpen(() => erasures.erasures(...asked)),
     openErasures: (page) => whileOpen(() => erasures.openErasures(page)),
     advanceErasure: (...asked) => whileOpen(() => erasures.advanceErasure(...asked)),

@@ -83,23 +83,44 @@ describe("The log of erasures", () => {
     const workspace = aWorkspace();
     const [before, { erasures, erasureLog, lines }] = [inMemory(), inMemory()];
     const made: Erasure[] = [];
-    for (let n = 0; n < 6; n += 1)
+    for (let n = 0; n < 8; n += 1)
       made.push(await erase(before.erasures, workspace, { namespace: "user_id", value: `user-${n}` }));
     for (const erasure of made) lines.push({ erasure, buried: [] });
-    const asked: ErasureId[] = [];
+    const asked: (readonly ErasureId[])[] = [];
     const watched = Object.assign(Object.create(erasures) as typeof erasures, {
-      findErasure: (of: WorkspaceId, erasureId: ErasureId) => {
-        asked.push(erasureId);
-        return erasures.findErasure(of, erasureId);
+      findErasures: (of: WorkspaceId, erasureIds: readonly ErasureId[]) => {
+        asked.push(erasureIds);
+        return erasures.findErasures(of, erasureIds);
       },
     });
-    for (const erasure of made.slice(0, 3)) await erasures.restoreErasure(workspace, erasure, []);
+    for (const erasure of made.slice(0, 4)) await erasures.restoreErasure(workspace, erasure, []);
     const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
     const services = { erasures: watched, erasureLog, catalog: catalogWithout(), identity, now: () => NOW };
-    assert.equal(await restoreErasures(services, 2), 3);
+    assert.equal(await restoreErasures(services, 2), 4);
     const ids = made.map(({ erasureId }) => erasureId);
-    assert.deepEqual(asked, ids.slice(1).toReversed());
+    assert.deepEqual(asked.flat(), ids.slice(2).toReversed());
     for (const id of ids) assert.notEqual(await erasures.findErasure(workspace, id), null);
+  });
+
+  it("is compared with the store by pages of each workspace", async () => {
+    const all = [aWorkspace(), aWorkspace()];
+    const { erasures, erasureLog, lines } = inMemory();
+    for (let n = 0; n < 1_200; n += 1) {
+      const erasure = await erase(erasures, all[n % 2]!, { namespace: "user_id", value: `user-${n}` });
+      lines.push({ erasure, buried: [] });
+    }
+    const asked: number[] = [];
+    const watched = Object.assign(Object.create(erasures) as typeof erasures, {
+      findErasure: () => assert.fail("one by one"),
+      findErasures: (of: WorkspaceId, erasureIds: readonly ErasureId[]) => {
+        asked.push(erasureIds.length);
+        return erasures.findErasures(of, erasureIds);
+      },
+    });
+    const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
+    const services = { erasures: watched, erasureLog, catalog: catalogWithout(), identity, now: () => NOW };
+    assert.equal(await restoreErasures(services), 0);
+    assert.deepEqual(asked, [500, 100, 500, 100]);
   });
 
   it("erases a profile as one, whichever lines name its identifiers, and leaves a stranger in another one", async () => {

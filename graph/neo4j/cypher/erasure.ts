@@ -53,6 +53,12 @@ WHERE e.ws = $q.ws`;
 
 export const FIND_ERASURE = `CYPHER replan=skip ${ONE} RETURN ${ERASURE}`;
 
+export const FIND_ERASURES = `CYPHER replan=skip
+UNWIND $q.ids AS id
+MATCH (e:Erasure {id: id}) USING INDEX SEEK e:Erasure(id)
+WHERE e.ws = $q.ws
+RETURN ${ERASURE}`;
+
 export const ERASURES = `CYPHER replan=skip
 MATCH (e:Erasure) USING INDEX SEEK e:Erasure(ws, id)
 WHERE e.ws = $q.ws AND e.id < $q.before

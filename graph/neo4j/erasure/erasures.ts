@@ -11,6 +11,7 @@ import {
   COUNT_LATE,
   ERASURES,
   FIND_ERASURE,
+  FIND_ERASURES,
   FOREIGN_UIDS,
   LAST_ERASED,
   LIVING_UIDS,
@@ -47,6 +48,7 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
     },
     continueErasure: (ws, erasureId, max) => write(ws, (step) => takeApart(step, tombOf, ws, erasureId, max)),
     findErasure: async (ws, id) => firstErasureOf(await ask(FIND_ERASURE, { ws, id })),
+    findErasures: async (ws, ids) => (await ask(FIND_ERASURES, { ws, ids })).map(erasureOf),
     erasures: async (ws, { limit, before }) =>
       (await ask(ERASURES, { ws, limit: whole(limit), before: before ?? NEWEST })).map(erasureOf),
     openErasures: async (asked) => (await ask(OPEN_ERASURES, page(asked))).map(erasureOf),

@@ -31,6 +31,7 @@ const METHODS = {
   erase: true,
   continueErasure: true,
   findErasure: true,
+  findErasures: true,
   erasures: true,
   advanceErasure: true,
   countLate: true,

@@ -33,6 +33,10 @@ export function createErasures(deps: Deps): Erasures {
     erase: (workspace, request) => write(() => erase(workspace, request)),
     continueErasure: (workspace, erasureId, max) => write(() => takeApart(workspace, erasureId, max)),
     findErasure: (workspace, erasureId) => read(() => records.find(workspace, erasureId)),
+    findErasures: async (workspace, erasureIds) => {
+      const found = await eachInTurns(read, erasureIds, (erasureId) => records.find(workspace, erasureId));
+      return found.filter((one) => one !== null);
+    },
     erasures: (workspace, { limit, before }) =>
       inTurns(read, limit, (last: Erasure | undefined, most) =>
         records.newest(workspace, last?.erasureId ?? before, most),

@@ -257,7 +257,7 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
     assert.equal((await port.resolve(living, profileId))!.size, 1);
   },
 
-  "continueErasure, findErasure, erasures, advanceErasure, countLate, readmit, hasErasures, lastErasedAt, tombstones, livingUids, foreignUids, buried and restoreErasure keep workspaces apart":
+  "continueErasure, findErasure, findErasures, erasures, advanceErasure, countLate, readmit, hasErasures, lastErasedAt, tombstones, livingUids, foreignUids, buried and restoreErasure keep workspaces apart":
     async ({ port }) => {
       const [one, other] = [aWorkspace(), aWorkspace()];
       for (const workspace of [one, other]) await step(port, workspace, anAssertion(ann, bob), anAssertion(cat));
@@ -267,6 +267,7 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
       const [mine, theirs] = [one, other].map((workspace) => identifierKey(workspace, ann)) as [never, never];
       assert.equal(await port.continueErasure(other, erasureId, 10), null);
       assert.equal(await port.findErasure(other, erasureId), null);
+      assert.deepEqual(await port.findErasures(other, [erasureId]), []);
       assert.deepEqual(await port.erasures(other, ERASURES), []);
       assert.equal(
         await port.advanceErasure(other, erasureId, rev, { removed: {}, cursor: null, completedAt: NOW }),

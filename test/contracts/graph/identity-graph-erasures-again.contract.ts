@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { identifierKey } from "../../../core/event/event.js";
 import type { Erasure } from "../../../core/identity/erasure.js";
-import type { WorkspaceId } from "../../../core/ids.js";
+import { newId, type ErasureId, type WorkspaceId } from "../../../core/ids.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
 import { anErasure, erase, finish, NOW } from "../../support/identity/erasures.js";
@@ -20,7 +20,7 @@ const complete = async (port: IdentityGraph, { workspace, erasureId }: Erasure):
   return (await port.advanceErasure(workspace, erasureId, rev, done))!;
 };
 
-/** What `erase` promises of whom it erased before, and `restoreErasure` of a record that stands. */
+/** What `erase` promises of whom it erased before, `restoreErasure` of a record that stands, and a look for many of them. */
 export const identityGraphErasedAgain: Contract<IdentityGraph> = {
   "identifiers that are erased again have the time of now, and their erasures are open again, under their ids": async ({
     port,
@@ -54,6 +54,21 @@ export const identityGraphErasedAgain: Contract<IdentityGraph> = {
       { kind: "repeated", erasure: found[0], changed: [] },
       "a clock that goes back moves nothing",
     );
+  },
+
+  "finds those of many records that there are, as each is by itself": async ({ port }) => {
+    const workspace = aWorkspace();
+    const made: Erasure[] = [];
+    for (const one of [ann, bob]) made.push(await complete(port, await erase(port, workspace, one)));
+    const missing = Array.from({ length: 1_500 }, () => newId<ErasureId>());
+    const [first, second] = made.map(({ erasureId }) => erasureId) as [ErasureId, ErasureId];
+    const found = await port.findErasures(workspace, [first, ...missing, second]);
+    assert.deepEqual(
+      found.toSorted((a, b) => (a.erasureId < b.erasureId ? -1 : 1)),
+      made.toSorted((a, b) => (a.erasureId < b.erasureId ? -1 : 1)),
+    );
+    assert.deepEqual(await port.findErasures(workspace, [second]), [made[1]]);
+    assert.deepEqual(await port.findErasures(workspace, []), []);
   },
 
   "an erasure that is asked for again by an id keeps its time": async ({ port }) => {

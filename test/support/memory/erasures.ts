@@ -162,6 +162,8 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
         return erasure === null || erasure.isGone ? erasure : put(laterOf(erasure, max));
       }),
     findErasure: (workspace, erasureId) => open(() => own(workspace, erasureId)),
+    findErasures: (workspace, erasureIds) =>
+      open(() => erasureIds.map((one) => own(workspace, one)).filter((one) => one !== null)),
     erasures: (workspace, { limit, before }) =>
       open(() =>
         [...state.erasures.values()]
