@@ -15,6 +15,8 @@ const MEMBERS_PER_READ = 500;
 const UIDS_PER_READ = 1_000;
 /** The uids of so many identifiers are held at once, or those of one erasure. */
 const HELD_MAX = 100_000;
+/** So many are done again when a supervisor ends a start that takes long. */
+const PORTION_MAX = 500;
 
 /**
  * Runs the erasures again that the stores do not know, because they were restored from a backup that is older. Answers how many. Whoever
@@ -41,16 +43,20 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
   }
   if (behind.size > 0) await bringInLine(services, behind);
   if (lacking.size === 0) return 0;
-  for (const some of portionsOf([...lacking.values()].toReversed())) {
-    const uids = await uidsOf(services, some);
-    for (const record of some) await takeOut(services, record, uids.get(record.erasureId)!);
-  }
-  // Last: as long as it is not there, all of it is done again.
+  // Oldest first: the next start finds those that are not done in front of those that are.
+  for (const some of portionsOf([...lacking.values()].toReversed())) await restoreSome(services, some);
+  return lacking.size;
+}
+
+async function restoreSome(services: RestoreServices, some: readonly Erasure[]): Promise<void> {
+  const uids = await uidsOf(services, some);
+  for (const record of some) await takeOut(services, record, uids.get(record.erasureId)!);
+  const records = new Map(some.map((record) => [record.erasureId, record]));
+  // Last: as long as it is not there, the portion is done again.
   for await (const { erasure, buried } of services.erasureLog.entries()) {
-    const record = lacking.get(erasure.erasureId);
+    const record = records.get(erasure.erasureId);
     if (record !== undefined) await services.erasures.restoreErasure(record.workspace, record, buried);
   }
-  return lacking.size;
 }
 
 /** In their order, each with the record as it stands in the store; so many are read ahead. */
@@ -82,7 +88,7 @@ function* portionsOf(records: readonly Erasure[]): Generator<readonly Erasure[]>
   let [portion, held]: [Erasure[], number] = [[], 0];
   for (const record of records) {
     const count = [...record.identifiers.values()].reduce((sum, one) => sum + one, 0);
-    if (portion.length > 0 && held + count > HELD_MAX) {
+    if (portion.length === PORTION_MAX || (portion.length > 0 && held + count > HELD_MAX)) {
       yield portion;
       [portion, held] = [[], 0];
     }

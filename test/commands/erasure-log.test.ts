@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { logErasure, readmit } from "../../commands/erasures/log.js";
 import type { Erasure, ErasureRequest } from "../../core/identity/erasure.js";
-import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
+import { newId, type ErasureId, type Tomb, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
 import { restoreErasures } from "../../commands/erasures/restore.js";
 import { createIdentity } from "../../graph/identity.js";
@@ -121,6 +121,31 @@ describe("The log of erasures", () => {
     const services = { erasures: watched, erasureLog, catalog: catalogWithout(), identity, now: () => NOW };
     assert.equal(await restoreErasures(services), 0);
     assert.deepEqual(asked, [500, 100, 500, 100]);
+  });
+
+  it("goes on where a start ended: what was taken out by then is not taken out again", async () => {
+    const workspace = aWorkspace();
+    const [before, { erasures, erasureLog, lines }] = [inMemory(), inMemory()];
+    for (let n = 0; n < 1_200; n += 1) {
+      const erasure = await erase(before.erasures, workspace, { namespace: "user_id", value: `user-${n}` });
+      lines.push({ erasure, buried: [{ tomb: `tomb ${n}` as Tomb, uid: newId<Uid>() }] });
+    }
+    let takenOut = 0;
+    const ending = Object.assign(Object.create(erasures) as typeof erasures, {
+      livingUids: (of: WorkspaceId, uids: readonly Uid[]) => {
+        takenOut += 1;
+        if (takenOut === 800) throw new Error("the process ends");
+        return erasures.livingUids(of, uids);
+      },
+    });
+    const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
+    const services = { erasures: ending, erasureLog, catalog: catalogWithout(), identity, now: () => NOW };
+    await assert.rejects(restoreErasures(services, 300), /the process ends/);
+    const left = lines.slice(500).map(({ erasure }) => erasure.erasureId);
+    assert.deepEqual(await erasures.findErasures(workspace, left), [], "no record is there before its portion is done");
+    assert.equal(await restoreErasures(services, 300), 700);
+    assert.equal((await erasures.findErasures(workspace, left)).length, 700);
+    assert.equal(await restoreErasures(services), 0);
   });
 
   it("erases a profile as one, whichever lines name its identifiers, and leaves a stranger in another one", async () => {
