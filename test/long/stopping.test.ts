@@ -138,7 +138,7 @@ describe("Ctrl-C", () => {
       const { raw, sendRest } = await halfSent(program);
       program.signal("SIGINT");
       // Without a pause the operating system can make one of them.
-      await sleep(50);
+      await sleep(20);
       program.signal("SIGINT");
       await sleep(200);
       sendRest();
@@ -153,7 +153,7 @@ describe("Ctrl-C", () => {
       const program = run({ DATA_DIR: folder, DRAIN_MS: "12000" });
       const { raw } = await halfSent(program);
       program.signal("SIGINT");
-      await sleep(1_200);
+      await sleep(400);
       program.signal("SIGINT");
       assert.equal(await program.exited(), 1, program.stderr());
       raw.close();

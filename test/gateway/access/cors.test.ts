@@ -196,7 +196,7 @@ describe("A page of another origin", () => {
       [401, () => sdk("/v1/t", null, SHOP), OPEN],
       [401, () => sdk("/v1/t", other, SHOP), OPEN],
       [400, () => sdk("/v1/t", own, SHOP, "{"), FOR_SHOP],
-      [413, () => sdk("/v1/batch", own, SHOP, "x".repeat(4 * 1_048_576 + 1)), FOR_SHOP],
+      [413, () => sdk("/v1/batch", own, SHOP, "x".repeat(5 * 1_048_576 + 1)), FOR_SHOP],
       [429, () => sdk("/v1/t", spent, SHOP), OPEN],
     ];
     for (const [status, call, headers] of calls) {
