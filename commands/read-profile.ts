@@ -75,14 +75,17 @@ export interface Allowance {
   bytes: number;
   /** Of the bytes that were taken already. */
   untaken: number;
+  /** Others were done first, so what was known of the profiles may be old. */
+  readonly hasWaited: boolean;
   readonly takeBytes: TakeBytes;
 }
 
-/** For one answer with profiles of these sizes. */
+/** For one answer with profiles of these sizes; `taken` bytes of it were taken before. */
 export async function allow(
   { limits }: Pick<Services, "limits">,
   takeBytes: TakeBytes,
   sizes: readonly number[],
+  taken = 0,
 ): Promise<Allowance> {
   const members = limits.profileIdentifiersMax;
   const size = Math.min(
@@ -90,8 +93,9 @@ export async function allow(
     sizes.reduce((all, one) => all + one, 0),
   );
   const bytes = Math.min(ANSWER_BYTES_MAX, sizes.length * PROFILE_BYTES + size * MEMBER_BYTES);
-  await takeBytes(bytes);
-  return { profiles: sizes.length, members, bytes: ANSWER_BYTES_MAX, untaken: bytes, takeBytes };
+  const hasWaited = (taken === 0 || bytes > taken) && (await takeBytes(bytes - taken));
+  const untaken = Math.max(bytes, taken);
+  return { profiles: sizes.length, members, bytes: ANSWER_BYTES_MAX, untaken, hasWaited, takeBytes };
 }
 
 async function use(allowance: Allowance, bytes: number): Promise<void> {
@@ -204,46 +208,58 @@ export async function readProfile(
 }
 
 /** The live profile that any id, current or retired, names, as a whole. */
-export const readLive = (
+export async function readLive(
   services: Omit<ProfileServices, "catalog">,
   workspace: WorkspaceId,
   id: string,
   takeBytes: TakeBytes,
-): Promise<Profile> =>
-  readUnmoved(takeBytes, {
+): Promise<Profile> {
+  const { read } = await readUnmoved(services, takeBytes, {
     resolve: () => requireRef(services, workspace, id),
-    isSame: (before, now) => before.profileId === now.profileId,
-    read: async ({ profileId, size }, take) =>
-      readProfile(services, workspace, profileId, await allow(services, take, [size])),
+    sizesOf: ({ size }) => [size],
+    read: async ({ profileId }, allowance) => [await readProfile(services, workspace, profileId, allowance)],
   });
+  return read[0]!;
+}
+
+const TRIES_MAX = 3;
 
 /**
- * Reads what was resolved, and again where it does not resolve to the same behind that: a read may wait for room, and meanwhile people are
- * erased, unlinked and merged.
+ * Reads what was resolved: people are erased, unlinked and merged meanwhile, so it is resolved again behind a wait for room, and where the
+ * profiles that were read show that they moved.
  */
-export async function readUnmoved<Found, Read>(
+export async function readUnmoved<Found>(
+  services: Pick<Services, "limits">,
   takeBytes: TakeBytes,
   steps: {
     readonly resolve: () => Promise<Found>;
-    readonly isSame: (before: Found, now: Found) => boolean;
-    readonly read: (found: Found, takeBytes: TakeBytes) => Promise<Read>;
+    readonly sizesOf: (found: Found) => readonly number[];
+    readonly read: (found: Found, allowance: Allowance) => Promise<readonly Profile[]>;
   },
-): Promise<Read> {
-  let taken = 0;
-  for (let found = await steps.resolve(); ;) {
-    let used = 0;
-    // What the read before took has room for this one, which stands in its place.
-    const read = await steps.read(found, async (bytes) => {
-      used += bytes;
-      const more = used - taken;
-      if (more <= 0) return;
-      taken = used;
-      await takeBytes(more);
-    });
-    const now = await steps.resolve();
-    if (steps.isSame(found, now)) return read;
-    found = now;
+): Promise<{ readonly found: Found; readonly read: readonly Profile[] }> {
+  let found = await steps.resolve();
+  let allowance = await allow(services, takeBytes, steps.sizesOf(found));
+  const { untaken: taken } = allowance;
+  const resolveAgain = async (): Promise<void> => {
+    found = await steps.resolve();
+    // What was taken before has room for this read, which stands in its place.
+    allowance = await allow(services, takeBytes, steps.sizesOf(found), taken);
+  };
+  if (allowance.hasWaited) await resolveAgain();
+  for (let tries = 1; ; tries += 1) {
+    const read = await steps.read(found, allowance);
+    if (!haveMoved(read)) return { found, read };
+    if (tries === TRIES_MAX) throw new AppError("unavailable", "Others keep changing these profiles. Try again.");
+    await resolveAgain();
   }
+}
+
+/** One has lost all its identifiers or one that was asked for, or two of them are one by now. */
+function haveMoved(read: readonly Profile[]): boolean {
+  const hasLost = ({ uids, identifiers, isPartial }: Profile): boolean =>
+    identifiers.length === 0 || (!isPartial && identifiers.length < uids.length);
+  const all = read.flatMap(({ uids }) => uids);
+  return read.some(hasLost) || new Set(all).size < all.length;
 }
 
 /** What a rule looks at. */

@@ -75,9 +75,9 @@ export interface Limits {
 
 /**
  * To be called before a read that may be large, with its bytes: waits until the process has room for them. When it is called again it
- * is refused at once if there is none. The room is free again once the client has taken the answer.
+ * is refused at once if there is none. The room is free again once the client has taken the answer. Answers whether it waited for others.
  */
-export type TakeBytes = (bytes: number) => Promise<void>;
+export type TakeBytes = (bytes: number) => Promise<boolean>;
 
 /** Counts the further items of a request that has several, where its key may send only so many; the first is counted already: -1 where there is none. */
 export type CountItems = (items: number) => Promise<void>;

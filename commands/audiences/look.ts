@@ -158,4 +158,4 @@ const causeOf = ({ build }: Audience, profileId: ProfileId): Cause | null =>
   build !== null && (build.after === null || profileId > build.after) ? build.cause : null;
 
 /** Looks are few at a time, and nobody waits for their answer. */
-const takeNothing = (): Promise<void> => Promise.resolve();
+const takeNothing = async (): Promise<boolean> => false;

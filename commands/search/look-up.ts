@@ -4,14 +4,7 @@ import type { FoundIdentifier } from "../../core/identity/api.js";
 import { admit } from "../../core/identity/namespaces.js";
 import type { ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
 import { requireReadable, withoutBlocked } from "../admit-identifiers.js";
-import {
-  allow,
-  readProfile,
-  readUnmoved,
-  type Allowance,
-  type Profile,
-  type ProfileServices,
-} from "../read-profile.js";
+import { readProfile, readUnmoved, type Allowance, type Profile, type ProfileServices } from "../read-profile.js";
 import type { Services, TakeBytes } from "../services.js";
 
 const PROFILES_AT_ONCE = 16;
@@ -33,71 +26,73 @@ export async function lookUpProfiles(
 ): Promise<LookedUp> {
   const admitted = await admitKnown(services, workspace, asked);
   const known = [...admitted, ...stored.map((one) => ({ stored: one, asked: one }))];
-  const { matchedOf, read } = await readUnmoved(takeBytes, {
-    resolve: () =>
-      services.identity.lookup(
-        workspace,
-        known.map(({ stored }) => stored),
-      ),
-    isSame: (before, now) => before.every((ref, i) => ref?.profileId === now[i]?.profileId && ref?.uid === now[i]?.uid),
-    read: (refs, take) => readFound(services, workspace, refs, take),
+  const { found, read } = await readUnmoved(services, takeBytes, {
+    resolve: async () => {
+      const stored = known.map((one) => one.stored);
+      return foundOf(await services.identity.lookup(workspace, stored));
+    },
+    sizesOf: (profiles) => profiles.map(({ size }) => size),
+    read: (profiles, allowance) => readFound(services, workspace, profiles, allowance),
   });
   const profiles = read.map((profile, n) =>
-    Object.assign(profile, { matched: matchedOf[n]!.map((i) => known[i]!.asked) }),
+    Object.assign(profile, { matched: found[n]!.matched.map((i) => known[i]!.asked) }),
   );
   const matched = new Set(profiles.flatMap((profile) => profile.matched));
   return { profiles, unknown: asked.filter((one) => !matched.has(one)) };
 }
 
-/** Each profile that was found once, and which of the refs name it. */
+interface Found {
+  readonly profileId: ProfileId;
+  readonly size: number;
+  readonly uids: readonly Uid[];
+  /** Which of the refs name it. */
+  readonly matched: readonly number[];
+}
+
+/** Each profile once. */
+function foundOf(refs: readonly (FoundIdentifier | null)[]): readonly Found[] {
+  const found = new Map<ProfileId, Found & { readonly uids: Uid[]; readonly matched: number[] }>();
+  for (const [i, ref] of refs.entries()) {
+    if (ref === null) continue;
+    const { profileId, size, uid } = ref;
+    const one = found.get(profileId) ?? { profileId, size, uids: [], matched: [] };
+    one.uids.push(uid);
+    one.matched.push(i);
+    found.set(profileId, one);
+  }
+  return [...found.values()];
+}
+
+/** In their order. */
 async function readFound(
   services: ProfileServices,
   workspace: WorkspaceId,
-  refs: readonly (FoundIdentifier | null)[],
-  takeBytes: TakeBytes,
-) {
-  const found = new Map<ProfileId, { readonly size: number; readonly uids: Uid[]; readonly matched: number[] }>();
-  for (const [i, ref] of refs.entries()) {
-    if (ref === null) continue;
-    const one = found.get(ref.profileId) ?? { size: ref.size, uids: [], matched: [] };
-    one.uids.push(ref.uid);
-    one.matched.push(i);
-    found.set(ref.profileId, one);
-  }
+  found: readonly Found[],
+  allowance: Allowance,
+): Promise<readonly Profile[]> {
   // The small ones first: what they leave of their parts is for the large ones.
-  const smallFirst = [...found].toSorted(([, a], [, b]) => a.size - b.size);
-  const allowance = await allow(
-    services,
-    takeBytes,
-    smallFirst.map(([, { size }]) => size),
-  );
+  const smallFirst = found.toSorted((a, b) => a.size - b.size);
   const read = new Map<ProfileId, Profile>();
   for (const group of inGroups(smallFirst, allowance)) {
     // The embedded store answers at once, and all the profiles in one turn of the event loop would hold up everybody.
     if (read.size > 0) await nextTurn();
     await Promise.all(
-      group.map(async ([profileId, { uids }]) => {
+      group.map(async ({ profileId, uids }) => {
         read.set(profileId, await readProfile(services, workspace, profileId, allowance, uids));
       }),
     );
   }
-  return {
-    matchedOf: [...found.values()].map(({ matched }) => matched),
-    read: [...found.keys()].map((profileId) => read.get(profileId)!),
-  };
+  return found.map(({ profileId }) => read.get(profileId)!);
 }
 
 /** Small ones that have room for all of them are read beside each other: a store on a server answers each after its way there and back. */
-function* inGroups<Found extends readonly [ProfileId, { readonly size: number }]>(
-  smallFirst: readonly Found[],
-  allowance: Allowance,
-): Generator<readonly Found[]> {
+function* inGroups(smallFirst: readonly Found[], allowance: Allowance): Generator<readonly Found[]> {
   for (let next = 0; next < smallFirst.length;) {
     const part = allowance.members / allowance.profiles;
     const group = [smallFirst[next]!];
-    let members = group[0]![1].size;
+    let members = group[0]!.size;
     for (next += 1; next < smallFirst.length && group.length < PROFILES_AT_ONCE; next += 1) {
-      const { size } = smallFirst[next]![1];
+      const { size } = smallFirst[next]!;
       members += size;
       if (size > part || members > MEMBERS_AT_ONCE) break;
       group.push(smallFirst[next]!);

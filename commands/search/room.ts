@@ -23,9 +23,10 @@ export async function openRoom(
   let taken = Math.min(PAGE_BYTES, profilesMax * PROFILE_BYTES);
   let kept = 0;
   await takeBytes(taken + more);
-  const takeMore = async (bytes: number): Promise<void> => {
-    await takeBytes(bytes);
+  const takeMore = async (bytes: number): Promise<boolean> => {
+    const hasWaited = await takeBytes(bytes);
     taken += bytes;
+    return hasWaited;
   };
   return {
     isFull: () => kept >= PAGE_BYTES,
@@ -34,6 +35,7 @@ export async function openRoom(
       members: limits.profileIdentifiersMax,
       bytes: ANSWER_BYTES_MAX,
       untaken: Math.max(0, taken - kept),
+      hasWaited: false,
       takeBytes: takeMore,
     }),
     keep: ({ bytes }) => void (kept += ANSWER_BYTES_MAX - bytes),

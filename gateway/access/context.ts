@@ -13,7 +13,7 @@ export const contextOf = (response: Response): Writable<Context> => response.loc
 const NO_BODY = Buffer.alloc(0);
 /** Routes without a key never read it: `access` and the handler are in the same row. */
 const NO_KEY = { keyId: "", workspace: "" as WorkspaceId } as KeyRecord;
-const NO_BYTES = async (): Promise<void> => {};
+const NO_BYTES = async (): Promise<boolean> => false;
 const NOT_GONE = (): boolean => false;
 const NO_BATCH: Batch = { items: [], isOneText: true };
 const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };

@@ -18,8 +18,9 @@ export interface Share {
   /**
    * To be called before the bytes are read. The first call waits for its turn; a further one is refused at once when there is no room,
    * so that nobody waits while holding. Throws `rate_limited` where the workspace's own answers fill its share, else `unavailable`.
+   * Answers whether others had to be done first.
    */
-  readonly take: (bytes: number) => Promise<void>;
+  readonly take: (bytes: number) => Promise<boolean>;
   /** The answer is made, and has so many bytes. */
   readonly settle: (bytes: number) => void;
   /** Nobody waits for it any more. */
@@ -93,11 +94,12 @@ export function createBytesInFlight({
       }
     }
   };
-  const wait = (workspace: WorkspaceId, bytes: number, onLeave: (leave: () => void) => void): Promise<void> =>
+  const wait = (workspace: WorkspaceId, bytes: number, onLeave: (leave: () => void) => void): Promise<boolean> =>
     new Promise((resolve, reject) => {
       const line = lineOf(workspace);
       // Who begins to wait is behind those who wait already.
       if (line.waiting.size === 0) toEnd(workspace, line);
+      let hasWaited = false;
       const leave = (): void => {
         clearTimeout(timer);
         if (!line.waiting.delete(one)) return;
@@ -108,12 +110,13 @@ export function createBytesInFlight({
       const start = (): void => {
         clearTimeout(timer);
         // In the next turn of the event loop: on the embedded store one answer is made within a turn, and this may be its end.
-        setImmediate(resolve);
+        setImmediate(resolve, hasWaited);
       };
       const one: Waiting = { bytes, start };
       line.waiting.add(one);
       onLeave(leave);
       next();
+      hasWaited = true;
     });
 
   return {
@@ -135,13 +138,14 @@ export function createBytesInFlight({
         take: async (asked) => {
           const bytes = Math.min(asked, workspaceBytesMax);
           if (own === 0) {
-            await wait(workspace, bytes, (how) => (leave = how));
+            const hasWaited = await wait(workspace, bytes, (how) => (leave = how));
             own = making = bytes;
-            return;
+            return hasWaited;
           }
           const line = lineOf(workspace);
           if (!fits(line, bytes) || held + bytes > bytesMax) throw refusal(line, bytes);
           hold(own + bytes);
+          return false;
         },
         settle: made,
         leave: () => leave?.(),

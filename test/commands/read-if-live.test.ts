@@ -20,7 +20,7 @@ describe("A list of profiles", () => {
     const { backends, identity } = app().service;
     const limits = { profileIdentifiersMax: 100, payloadBytesMax: 1_000 } as Services["limits"];
     const services = { ...backends, identity, limits } as unknown as Services;
-    const room = await openRoom(services, async () => undefined, 9);
+    const room = await openRoom(services, async () => false, 9);
     let live: ProfileId | null = null;
     const merging = async () => {
       live ??= await made([email, cookie]);

@@ -3,7 +3,8 @@ import { lookUpProfiles } from "../../commands/search/look-up.js";
 import { readLive } from "../../commands/read-profile.js";
 import type { Services, TakeBytes } from "../../commands/services.js";
 import type { Identifier } from "../../core/event/event.js";
-import type { WorkspaceId } from "../../core/ids.js";
+import type { Identity } from "../../core/identity/api.js";
+import { newId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import { isAppError } from "../support/errors.js";
 import { textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
@@ -45,6 +46,7 @@ describe("A read of profiles that waits for room", () => {
     const takeBytes: TakeBytes = async (bytes) => {
       taken.push(bytes);
       if (taken.length === 1) await act();
+      return taken.length === 1;
     };
     return { taken, takeBytes };
   };
@@ -105,5 +107,86 @@ describe("A read of profiles that waits for room", () => {
     const joined = async () => void (live = await identify("ada", "eve"));
     const read = await readLive(services(), workspace.id as WorkspaceId, eve, meanwhile(joined).takeBytes);
     assert.deepEqual([read.profileId, read.facet.eventCount], [live, 3]);
+  });
+
+  /** Runs before the members of a profile are read, and counts how often people were looked up. */
+  const watched = (beforeMembers: () => Promise<unknown>) => {
+    const lookups = { count: 0 };
+    const { identity, ...others } = services();
+    const watching: Identity = {
+      ...identity,
+      lookup: async (...given) => {
+        lookups.count += 1;
+        return identity.lookup(...given);
+      },
+      members: async (...given) => {
+        await beforeMembers();
+        return identity.members(...given);
+      },
+    };
+    const lookUpWatched = (...names: readonly string[]) =>
+      lookUpProfiles(
+        { ...others, identity: watching },
+        workspace.id as WorkspaceId,
+        names.map(email),
+        async () => false,
+      );
+    return { lookups, lookUp: lookUpWatched };
+  };
+  const once = (act: () => Promise<unknown>) => {
+    let acted: Promise<unknown> | null = null;
+    return () => (acted ??= act());
+  };
+
+  it("looks them up once where it waited for nobody", async () => {
+    await spend("ada", 7);
+    const one = watched(async () => {});
+    assert.deepEqual(
+      (await one.lookUp("ada", "bob")).profiles.map(({ facet }) => facet.eventCount),
+      [1],
+    );
+    assert.equal(one.lookups.count, 1);
+  });
+
+  it("mixes no states where they move between the look-up and the read", async () => {
+    const [ada] = [await spend("ada", 7), await spend("bob", 5)];
+    const merging = watched(once(() => identify("ada", "bob")));
+    const { profiles } = await merging.lookUp("ada", "bob");
+    assert.deepEqual(
+      profiles.map(({ facet, identifiers }) => [facet.eventCount, identifiers.length]),
+      [[2, 2]],
+    );
+    const pair = { from: email("ada"), to: email("bob") };
+    const parted = await watched(once(() => workspace.send("POST", "/v1/identity/unlink", pair))).lookUp("ada", "bob");
+    assert.deepEqual(
+      parted.profiles.map(({ facet, identifiers }) => [facet.eventCount, identifiers.length]),
+      [
+        [1, 1],
+        [1, 1],
+      ],
+    );
+    const erased = await watched(once(erase(ada))).lookUp("ada", "bob");
+    assert.deepEqual(erased.unknown, [email("ada")]);
+    assert.equal(erased.profiles.length, 1);
+  });
+
+  it("ends where they move each time", async () => {
+    await spend("ada", 7);
+    const { identity } = app().service;
+    let lookups = 0;
+    const moving = {
+      ...services(),
+      identity: {
+        ...identity,
+        lookup: async (...given: Parameters<Identity["lookup"]>) => {
+          lookups += 1;
+          const found = await identity.lookup(...given);
+          return found.map((ref) => ref && { ...ref, profileId: newId<ProfileId>() });
+        },
+      },
+    };
+    const read = lookUpProfiles(moving, workspace.id as WorkspaceId, [email("ada")], async () => false);
+    await assert.rejects(read, isAppError("unavailable"));
+    assert.equal(lookups, 3);
   });
 });

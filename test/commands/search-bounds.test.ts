@@ -57,7 +57,7 @@ function world(count: number, { onRead = async () => {}, onWalk = async () => {}
   return { ids, scoreOf, services };
 }
 
-const takeBytes = async (): Promise<void> => {};
+const takeBytes = async (): Promise<boolean> => false;
 const HIGH = { "traits.score": { $gte: 0 } };
 const SOUGHT = {
   rule: { "identifiers.user_id": { $in: ["one", "another"] } },

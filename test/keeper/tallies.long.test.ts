@@ -189,7 +189,7 @@ describe("Tallies", () => {
   const read = async (profileId: ProfileId): Promise<Profile> => {
     const { service } = app();
     const services = { ...backends(), identity: service.identity, limits: { profileIdentifiersMax: 100 } };
-    const allowance = await allow(services as never, () => Promise.resolve(), [10]);
+    const allowance = await allow(services as never, () => Promise.resolve(false), [10]);
     return readProfile(services as never, id, profileId, allowance);
   };
 });

@@ -141,7 +141,7 @@ describe("Members of audiences, and previews", () => {
     const own = workspace.id as WorkspaceId;
     const seen = new Set<number>();
     for (let n = 0; n < 5; n += 1) {
-      const found = await previewAudience(services, own, asked, async () => {}, options);
+      const found = await previewAudience(services, own, asked, async () => false, options);
       assert.deepEqual([found.isExact, found.profiles, found.lookedAt, found.sample.length], [false, 60, 30, 3]);
       assert.ok(found.low <= found.count && found.count <= found.high && found.high - found.low > 5);
       assert.ok(found.low <= 20 && 20 <= found.high, `${found.low} to ${found.high}`);
@@ -156,7 +156,7 @@ describe("Members of audiences, and previews", () => {
           (now += 4_000)
       )(0),
     };
-    const cut = await previewAudience(services, own, asked, async () => {}, late);
+    const cut = await previewAudience(services, own, asked, async () => false, late);
     assert.equal(cut.isExact, false);
     assert.ok(cut.lookedAt >= 1 && cut.lookedAt < 30 && cut.high - cut.low > 20);
   });

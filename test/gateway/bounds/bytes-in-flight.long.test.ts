@@ -20,13 +20,16 @@ describe("Bytes in flight", () => {
   it("are taken at once while there is room, and given to who waits as they are released", async () => {
     const bytes = open();
     const [first, second] = [bytes.open(a), bytes.open(a)];
-    await first.take(40);
+    assert.equal(await first.take(40), false);
     const order: string[] = [];
-    const waiting = taking(second, 30, "second", order);
+    const waiting = second.take(30).then((hasWaited) => {
+      order.push("second");
+      return hasWaited;
+    });
     await sleep(1);
     assert.deepEqual(order, []);
     first.settle(30);
-    await waiting;
+    assert.equal(await waiting, true);
     second.release();
     first.release();
     await bytes.open(a).take(60);

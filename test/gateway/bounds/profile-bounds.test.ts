@@ -81,7 +81,10 @@ describe("What is read of profiles for one answer", () => {
     } as unknown as Services;
   };
   const readOne = async (services: Services, taken: (bytes: number) => void) => {
-    const takeBytes = async (bytes: number) => taken(bytes);
+    const takeBytes = async (bytes: number) => {
+      taken(bytes);
+      return false;
+    };
     const allowance = await allow(services, takeBytes, [10_000]);
     return readProfile(services, newId<WorkspaceId>(), newId<ProfileId>(), allowance);
   };
@@ -101,7 +104,7 @@ describe("What is read of profiles for one answer", () => {
     const [reads, bytes, profiles] = [{ facets: 0, members: 0 }, 5_000, 8];
     const services = servicesOf(10, reads, bytes);
     const sizes = list(profiles, () => 10_000);
-    const allowance = await allow(services, async () => {}, sizes);
+    const allowance = await allow(services, async () => false, sizes);
     for (const _ of sizes) await readProfile(services, newId<WorkspaceId>(), newId<ProfileId>(), allowance);
     const read = reads.facets * (bytes + 100 * 128);
     assert.ok(read > 4 * MIB && read < 12 * MIB, `${read} bytes read`);
@@ -122,18 +125,17 @@ describe("What is read of profiles for one answer", () => {
 describe("Small profiles of one look-up", () => {
   it("are read beside each other, some at a time", async () => {
     let [reading, most] = [0, 0];
-    const member = { uid: "1" as Uid, identifier: { namespace: "user_id", value: "u" }, isShared: false };
     const services = {
       catalog: { namespaces: async () => [] },
       identity: {
         lookup: async (_: WorkspaceId, asked: readonly Identifier[]) =>
           asked.map(({ value }) => ({ profileId: value as ProfileId, size: 1, uid: value as Uid })),
-        members: async () => {
+        members: async (_: WorkspaceId, profileId: ProfileId) => {
           reading += 1;
           most = Math.max(most, reading);
           await new Promise((resolve) => setImmediate(resolve));
           reading -= 1;
-          return [member];
+          return [{ uid: profileId, identifier: { namespace: "user_id", value: profileId }, isShared: false }];
         },
       },
       profiles: {
@@ -142,7 +144,7 @@ describe("Small profiles of one look-up", () => {
       limits: { profileIdentifiersMax: 10_000 },
     } as unknown as Services;
     const asked = list(40, (n) => ({ namespace: "user_id", value: `u-${n}` }));
-    const { profiles } = await lookUpProfiles(services, newId<WorkspaceId>(), asked, async () => {});
+    const { profiles } = await lookUpProfiles(services, newId<WorkspaceId>(), asked, async () => false);
     assert.deepEqual([profiles.length, most], [40, 16]);
   });
 });

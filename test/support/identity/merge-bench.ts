@@ -97,7 +97,7 @@ export function createMergeBench({ events, profiles, graph }: Ports, names: read
         workspace,
         now: 0,
         params: { id: uidOf(name) },
-        takeBytes: async () => {},
+        takeBytes: async () => false,
       } as unknown as Context)) as Reply;
       return JSON.parse(String(json).replaceAll(base, "uid "));
     },
