@@ -1,5 +1,4 @@
 import { crc32 } from "node:zlib";
-import { readRetentions } from "../../commands/datasets/retentions.js";
 import { beginAgain } from "../../commands/erasures/continue.js";
 import { findErased } from "../../commands/erasures/forget.js";
 import { decodeMessage } from "../../core/event/message.js";
@@ -12,7 +11,8 @@ import type { Buried, Erasure } from "../../core/identity/erasure.js";
 import type { Backends } from "../backends.js";
 import { verifyFacet, type GainOf } from "./facets.js";
 import type { Findings } from "./findings.js";
-import { forEachRow } from "./rows.js";
+import { watchRetention } from "./retention.js";
+import { forEachRow, forEachWorkspace } from "./rows.js";
 
 export interface VerifyDeps {
   readonly backends: Backends;
@@ -20,7 +20,7 @@ export interface VerifyDeps {
   readonly gainOf: GainOf;
   readonly findings: Findings;
   readonly isRepair: boolean;
-  readonly now: number;
+  readonly now: () => number;
   /** Workspaces with erasures that are not completed: what they have still to remove stands. */
   readonly erasing: ReadonlySet<WorkspaceId>;
   /** Facets that were looked at of late: many events have the same. */
@@ -37,6 +37,7 @@ export async function verifyDocuments(given: Omit<VerifyDeps, "erasing" | "looke
   const lookedAt = new Set<Uid>();
   const deps = { ...given, erasing: await erasingWorkspaces(backends), lookedAt };
   const expired = new Set<WorkspaceId>();
+  const mayHaveTaken = await watchRetention(backends, given.now);
   const isQueueEmpty = (await backends.queue.depth()) === 0;
   await forEachRow(backends.copying.documents, "events", async (row) => {
     if (row.gone === "expired") expired.add(row.workspace);
@@ -46,7 +47,7 @@ export async function verifyDocuments(given: Omit<VerifyDeps, "erasing" | "looke
   await verifyErased(deps);
   // Also where none had expired when the events were walked: the first ones may have gone since.
   const mayHaveExpired = async (workspace: WorkspaceId): Promise<boolean> =>
-    expired.has(workspace) || (await readRetentions(backends, workspace)).size > 0;
+    expired.has(workspace) || (await mayHaveTaken(workspace));
   await forEachRow(backends.copying.documents, "facets", async ({ workspace, uid }) => {
     if ((await backends.graph.resolve(workspace, uid)) === null) tellUnknown(deps, workspace, uid);
     else await verifyFacet({ ...deps, mayHaveExpired }, workspace, uid);
@@ -74,7 +75,7 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isQueueEmpty: boolea
     return;
   }
   if (reason !== null) return verifyDead(deps, row);
-  if (!isFolding(decoded.event) || row.receivedAt > now - YOUNG_MS) return;
+  if (!isFolding(decoded.event) || row.receivedAt > now() - YOUNG_MS) return;
   if (!isQueueEmpty) return findings.passedOver("events that may still be queued");
   findings.found("unfolded_events", eventId);
   if (!isRepair) return;
@@ -120,18 +121,8 @@ async function verifyLetters({ backends, findings, isRepair }: VerifyDeps): Prom
 const PER_PAGE = 500;
 
 /** What stands of people who were erased, as a store restored from before the erasure has it. */
-async function verifyErased(deps: VerifyDeps): Promise<void> {
-  const { backends } = deps;
-  for (let after: WorkspaceId | null = null; ;) {
-    const page: readonly { readonly workspaceId: WorkspaceId }[] = await backends.catalog.workspaces({
-      limit: PER_PAGE,
-      after,
-    });
-    for (const { workspaceId } of page) await verifyErasedOf(deps, workspaceId);
-    if (page.length < PER_PAGE) return;
-    after = page.at(-1)!.workspaceId;
-  }
-}
+const verifyErased = (deps: VerifyDeps): Promise<void> =>
+  forEachWorkspace(deps.backends, (workspace) => verifyErasedOf(deps, workspace));
 
 async function verifyErasedOf(deps: VerifyDeps, workspace: WorkspaceId): Promise<void> {
   const { graph } = deps.backends;

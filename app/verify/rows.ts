@@ -1,4 +1,6 @@
+import type { WorkspaceId } from "../../core/ids.js";
 import type { Copied, Copying } from "../../core/ports/copying.js";
+import type { Backends } from "../backends.js";
 
 const ROWS_PER_PAGE = 500;
 /** Servers answer each question after its way there and back. */
@@ -39,4 +41,20 @@ export async function forEachRow<Rows, K extends keyof Rows>(
   const ends = await Promise.allSettled(Array.from({ length: ROWS_AT_ONCE }, workInTurns));
   const failed = ends.find((end) => end.status === "rejected");
   if (failed !== undefined) throw failed.reason;
+}
+
+/** One after the other. */
+export async function forEachWorkspace(
+  { catalog }: Pick<Backends, "catalog">,
+  work: (workspace: WorkspaceId) => Promise<void>,
+): Promise<void> {
+  for (let after: WorkspaceId | null = null; ;) {
+    const page: readonly { readonly workspaceId: WorkspaceId }[] = await catalog.workspaces({
+      limit: ROWS_PER_PAGE,
+      after,
+    });
+    for (const { workspaceId } of page) await work(workspaceId);
+    if (page.length < ROWS_PER_PAGE) return;
+    after = page.at(-1)!.workspaceId;
+  }
 }

@@ -73,7 +73,7 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () =
       findings,
       isRepair,
       gainOf: (event) => gainOf({ contribute }, requireSchema, event),
-      now: now(),
+      now,
     });
     // Before who is in which audience, which is judged by it.
     await verifyTallies({ backends, findings, isRepair, now: now() });

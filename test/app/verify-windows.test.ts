@@ -5,12 +5,13 @@ import { verifyDocuments } from "../../app/verify/documents.js";
 import { verifyMembers } from "../../app/verify/members.js";
 import { createPurge } from "../../commands/erasures/purge.js";
 import { readConfig } from "../../core/config.js";
+import type { StoredEvent } from "../../core/event/event.js";
 import type { EventId, WorkspaceId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
 import { NO_METRICS } from "../../core/metrics.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import { openValidator } from "../../core/schema/validation/validator.js";
-import { at, listAt, textAt, useApp } from "../support/service/app.js";
+import { at, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
 const HOUR_MS = 3_600_000;
@@ -22,7 +23,8 @@ describe("npm run verify, of what ends by itself while it runs", () => {
   const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
   after(() => validator.close());
 
-  it("leaves a facet alone whose first events expire between the look at the events and at the facet", async () => {
+  /** Of one person. */
+  const twoEvents = async (retentionDays: number) => {
     const workspace = await app().workspace();
     const schemaId = await workspace.schema({
       type: "object",
@@ -35,9 +37,30 @@ describe("npm run verify, of what ends by itself while it runs", () => {
     for (const { body } of [first, second]) await workspace.settled(body["event_id"]);
     const dataset = listAt((await workspace.send("GET", "/v1/datasets")).body, "datasets")[0];
     const target = `/v1/datasets/${textAt(dataset, "dataset_id")}`;
-    assert.equal((await workspace.send("PATCH", target, { retention_days: 1 })).status, 200);
+    assert.equal((await workspace.send("PATCH", target, { retention_days: retentionDays })).status, 200);
+    return { workspace, first };
+  };
+  const countOf = async (workspace: TestWorkspace): Promise<unknown> => {
+    const asked = { identifiers: [{ namespace: "email", value: "bob@example.com" }] };
+    return at((await workspace.send("POST", "/v1/profiles/lookup", asked)).body, "profiles.0.event_count");
+  };
+  /** A repair, where each event adds itself and nothing else. */
+  const given = () => ({
+    backends: app().service.backends,
+    identity: app().service.identity,
+    isRepair: true,
+    gainOf: async ({ effectiveTs }: StoredEvent) => ({
+      ...emptyFacet,
+      firstSeen: effectiveTs,
+      lastSeen: effectiveTs,
+      eventCount: 1,
+    }),
+    now: Date.now,
+  });
 
-    const { backends, identity } = app().service;
+  it("leaves a facet alone whose first events expire between the look at the events and at the facet", async () => {
+    const { workspace, first } = await twoEvents(1);
+    const { backends } = app().service;
     const findings = createFindings();
     const { documents: rows } = backends.copying;
     let isDropped = false;
@@ -49,24 +72,25 @@ describe("npm run verify, of what ends by itself while it runs", () => {
       return rows.dump(kind, page);
     };
     const copying = { ...backends.copying, documents: { ...rows, dump } };
-    await verifyDocuments({
-      backends: { ...backends, copying },
-      identity,
-      findings,
-      isRepair: true,
-      gainOf: async ({ effectiveTs }) => ({
-        ...emptyFacet,
-        firstSeen: effectiveTs,
-        lastSeen: effectiveTs,
-        eventCount: 1,
-      }),
-      now: Date.now(),
-    });
+    await verifyDocuments({ ...given(), backends: { ...backends, copying }, findings });
     assert.ok(isDropped);
     assert.deepEqual(findings.lines(), ["not compared: 1 facets of events that may have expired"]);
-    const asked = { identifiers: [{ namespace: "email", value: "bob@example.com" }] };
-    const { body } = await workspace.send("POST", "/v1/profiles/lookup", asked);
-    assert.equal(at(body, "profiles.0.event_count"), 2);
+    assert.equal(await countOf(workspace), 2);
+  });
+
+  it("mends a facet with an event too many where a retention is set that takes nothing meanwhile", async () => {
+    const { workspace, first } = await twoEvents(365);
+    const { backends } = app().service;
+    const id = workspace.id as WorkspaceId;
+    const { facet: uid } = (await backends.events.find(id, textAt(first.body, "event_id") as EventId))!;
+    const { facet, rev, pending } = (await backends.profiles.find(id, [uid!])).get(uid!)!;
+    const wrong = { uid: uid!, facet: { ...facet, eventCount: 3 }, pending, expectedRev: rev };
+    assert.deepEqual(await backends.profiles.save(id, [wrong]), [true]);
+    const findings = createFindings();
+    await verifyDocuments({ ...given(), findings });
+    assert.match(findings.lines()[0]!, /^wrong_facets: 1 .*; 1 mended/);
+    assert.equal(findings.open(), 0);
+    assert.equal(await countOf(workspace), 2);
   });
 
   it("judges a profile by a time that is later than the look at it", async () => {
