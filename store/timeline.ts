@@ -19,25 +19,25 @@ export async function readTimeline<Entry>(
 ): Promise<readonly StoredEvent[]> {
   const listed: StoredEvent[] = [];
   let bytes = 0;
-  let isFull = false;
+  let hasEnded = false;
   const take: Take<Entry> = (entry, event) => {
     if (event === DAMAGED) {
       if (passDamaged === undefined) throw damagedEvent();
-      passDamaged(reader.positionOf(entry));
-      return true;
+      hasEnded = !passDamaged(reader.positionOf(entry));
+      return !hasEnded;
     }
     // It may have been dropped since somebody looked where it stands.
     if (event?.status !== "folded") return true;
     listed.push(event);
     bytes += event.payload.length;
-    isFull = listed.length > 1 && bytes > bytesMax;
-    return !isFull;
+    hasEnded = listed.length > 1 && bytes > bytesMax;
+    return !hasEnded;
   };
   for (let behind: Entry | null = null; ;) {
     const asked = limit - listed.length;
     const found = await reader.look(behind, asked);
     await reader.read(found, take);
-    if (isFull || found.length < asked || listed.length === limit) return listed;
+    if (hasEnded || found.length < asked || listed.length === limit) return listed;
     behind = found.at(-1)!;
   }
 }

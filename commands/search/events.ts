@@ -4,7 +4,7 @@ import { filledTallies } from "../../core/audience/tallies.js";
 import { createPause } from "../../core/event-loop.js";
 import { instantOf } from "../../core/event/time.js";
 import type { TallyId, Uid, WorkspaceId } from "../../core/ids.js";
-import type { TimelinePosition } from "../../core/ports/event-store.js";
+import type { TimelinePage, TimelinePosition } from "../../core/ports/event-store.js";
 import type { TallyRow } from "../../core/ports/tally-store.js";
 import { countingOf, eventsOf, rowInTurns, type Row } from "../../core/rule/events.js";
 import { formOf } from "../../core/rule/form.js";
@@ -12,6 +12,7 @@ import type { EventsOf } from "../../core/rule/judge.js";
 import type { EventCondition } from "../../core/rule/needs.js";
 import type { Tally } from "../../core/rule/rule.js";
 import type { Services } from "../services.js";
+import { tellDamaged } from "./damaged.js";
 
 /** Of a profile; older ones are not looked at. More where something is added up: a sum of a part says little. */
 const EVENTS_MAX = 1_000;
@@ -217,17 +218,19 @@ async function walkEvents(
   if (wanted.length === 0) return { rows, isPartial: false };
   const eventsMax = wanted.some(({ tally }) => tally.sum !== null) ? SUMMED_MAX : EVENTS_MAX;
   const pause = createPause();
-  // One that can never be read must not keep every search from going past its profile.
-  const passDamaged = ({ eventId }: TimelinePosition) =>
-    log.error({ workspace, eventId }, "a profile is judged without a damaged event");
+  const damaged: TimelinePosition[] = [];
+  const end = (isPartial: boolean): Read => {
+    tellDamaged(log, workspace, damaged);
+    return { rows, isPartial };
+  };
   let before: TimelinePosition | null = null;
   for (let seen = 0; ;) {
     const limit = Math.min(EVENTS_PER_READ, eventsMax + 1 - seen);
-    const page = { limit, bytesMax: EVENT_BYTES_PER_READ, before, passDamaged };
-    const found = await events.timeline(workspace, uids, page);
-    for (const event of found) {
+    const page = await readPage(events, workspace, uids, { limit, before });
+    damaged.push(...page.damaged);
+    for (const event of page.found) {
       seen += 1;
-      if (seen > eventsMax) return { rows, isPartial: true };
+      if (seen > eventsMax) return end(true);
       const { schemaId, effectiveTs } = event;
       const read = { schemaId, effectiveTs, payload: JSON.parse(event.payload.toString("utf8")) as unknown };
       for (const one of counted) {
@@ -238,10 +241,29 @@ async function walkEvents(
         if (turn !== undefined) await turn;
       }
     }
-    // A list may end before its limit because of its bytes.
-    if (found.length === 0) return { rows, isPartial: false };
-    before = found.at(-1)!;
+    seen += page.damaged.length;
+    if (seen > eventsMax) return end(true);
+    if (page.next === null) return end(false);
+    before = page.next;
     // The embedded store answers at once, and all of them in one turn of the event loop would hold up everybody.
     await nextTurn();
   }
 }
+
+/** The next events, without those that can never be read: no search may end at one. `next` is null at the end. */
+async function readPage(
+  events: EventServices["events"],
+  workspace: WorkspaceId,
+  uids: readonly Uid[],
+  { limit, before }: Pick<TimelinePage, "limit" | "before">,
+) {
+  const damaged: TimelinePosition[] = [];
+  const passDamaged = (one: TimelinePosition): boolean => damaged.push(one) < limit;
+  const found = await events.timeline(workspace, uids, { limit, bytesMax: EVENT_BYTES_PER_READ, before, passDamaged });
+  // A list may end before its limit because of its bytes, and in front of damaged ones or behind them.
+  const [next = null] = [...found.slice(-1), ...damaged.slice(-1)].toSorted((a, b) => (isOlder(a, b) ? -1 : 1));
+  return { found, damaged, next };
+}
+
+const isOlder = (a: TimelinePosition, b: TimelinePosition): boolean =>
+  a.effectiveTs === b.effectiveTs ? a.eventId < b.eventId : a.effectiveTs < b.effectiveTs;

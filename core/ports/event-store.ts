@@ -33,8 +33,8 @@ export interface TimelinePage {
   /** Of payloads. */
   readonly bytesMax: number;
   readonly before: TimelinePosition | null;
-  /** Told of each event that it comes to and that is damaged. Absent: it rejects with `damaged` where one is. */
-  readonly passDamaged?: (one: TimelinePosition) => void;
+  /** Told of each event that it comes to and that is damaged: the list ends there if it answers false. Absent: it rejects with `damaged` where one is. */
+  readonly passDamaged?: (one: TimelinePosition) => boolean;
 }
 
 /** Position among all events of a workspace. */
@@ -179,8 +179,8 @@ export interface EventStore extends Port {
   /**
    * Folded events of these facets by (effective_ts, event id), newest first, before the position. From its second event on, the list
    * ends with the one whose payload takes it over `bytesMax`. Not many more are read than it has. One that is dropped meanwhile, or
-   * damaged and passed over, is left out, and the list goes on behind it: it is shorter than `limit` only because of its bytes, or at the
-   * end.
+   * damaged and passed over, is left out, and the list goes on behind it: it is shorter than `limit` only because of its bytes, where
+   * `passDamaged` ended it, or at the end.
    */
   timeline(workspace: WorkspaceId, facets: readonly Uid[], page: TimelinePage): Promise<readonly StoredEvent[]>;
   /**

@@ -7,6 +7,8 @@ import { newId, type TallyId, type Uid, type WorkspaceId } from "../../core/ids.
 import type { EventStore } from "../../core/ports/event-store.js";
 import type { EventCondition } from "../../core/rule/needs.js";
 import type { Tally } from "../../core/rule/rule.js";
+import { DAMAGED } from "../../store/stored-event.js";
+import { readTimeline } from "../../store/timeline.js";
 import { anEvent } from "../support/builders.js";
 
 /** So many events of one profile, the newest first; the list ends early now and then, as a list of large payloads does. */
@@ -57,6 +59,47 @@ describe("The events that a search looks at", () => {
     const many = await read(10_001, summed);
     assert.equal(many.isPartial, true);
     assert.equal(many.events.sumSince(summed, null).sum, 1_000);
+  });
+
+  it("are as many where they are damaged, some at a time: all are met once, and the log has one line for them", async () => {
+    const damaged = async (soundAt: readonly number[], count: number) => {
+      const reads: number[] = [];
+      const lines: Readonly<Record<string, unknown>>[] = [];
+      const all = Array.from({ length: count }, (_, n) => anEvent({ effectiveTs: instantOf(1_800_000_000_000 - n) }));
+      const entries = [...all.keys()];
+      const timeline: EventStore["timeline"] = (_workspace, _facets, page) => {
+        const from = page.before === null ? 0 : all.findIndex(({ eventId }) => eventId === page.before!.eventId) + 1;
+        reads.push(0);
+        return readTimeline<number>(page, {
+          look: async (behind, limit) => entries.slice(behind === null ? from : behind + 1).slice(0, limit),
+          read: async (found, take) => {
+            for (const n of found) {
+              reads[reads.length - 1]! += 1;
+              const rest = { status: "folded", facet: null, profileIdThen: null, reason: null } as const;
+              if (!take(n, soundAt.includes(n) ? { ...all[n]!, ...rest } : DAMAGED)) return;
+            }
+          },
+          positionOf: (n) => all[n]!,
+        });
+      };
+      const log = { error: (fields: (typeof lines)[number]) => void lines.push(fields) };
+      const services = { events: { timeline }, log } as unknown as EventServices;
+      const asked = { uids: [newId<Uid>()], needs: [needOf(counted)], now: 0, set: NO_AUDIENCES };
+      const workspace = newId<WorkspaceId>();
+      const found = await readEvents(services, workspace, asked);
+      await readEvents(services, workspace, asked);
+      const told = lines.map(({ eventId, events: passed }) => [eventId, passed]);
+      return { found, reads, told, first: all.find((_, n) => !soundAt.includes(n))!.eventId };
+    };
+    const few = await damaged([0, 3, 500], 502);
+    assert.deepEqual([few.found.isPartial, few.told], [false, [[few.first, 499]]]);
+    assert.equal(few.found.events.nthNewest(counted, 3), instantOf(1_800_000_000_000 - 500));
+    const many = await damaged([0, 950, 1_500], 5_000);
+    assert.deepEqual([many.found.isPartial, many.told], [true, [[many.first, 1_000]]]);
+    const newest = [1, 2, 3].map((n) => many.found.events.nthNewest(counted, n));
+    assert.deepEqual(newest, [instantOf(1_800_000_000_000), instantOf(1_800_000_000_000 - 950), null]);
+    assert.ok(Math.max(...many.reads) < 200, "read by one call");
+    assert.ok(many.reads.reduce((sum, one) => sum + one) < 2_300, "read by both");
   });
 
   it("are told by the events themselves where the tally that told them is being forgotten meanwhile", async () => {

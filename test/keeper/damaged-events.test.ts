@@ -77,7 +77,10 @@ describe("A damaged event", () => {
       counts.push(found["count"] ?? (found["profiles"] as readonly unknown[]).length);
     }
     assert.deepEqual(counts, [1, 1, 1, 0, 0, 0]);
-    assert.ok(isTold("a profile is judged without a damaged event", damaged.eventId));
+    const message = "a profile is judged without damaged events";
+    assert.ok(isTold(message, damaged.eventId));
+    const told = app().records.filter((record) => record.includes(message) && record.includes(id));
+    assert.equal(told.length, 1, "one line for all these reads");
   });
 
   it("ends no export: a line names it in its place, any line is gone on behind, and an import passes over it", async () => {

@@ -47,38 +47,43 @@ export const damageContract: Contract<CopiedDocuments> = {
     }
   },
 
-  "timeline rejects where an event is damaged, or tells of it and goes on behind it, as it was asked": async ({
-    port,
-  }) => {
-    const workspace = newId<WorkspaceId>();
-    const { events, copying } = port;
-    const all = [0, 1, 2, 3, 4].map((n) =>
-      anEvent({ workspace, identifiers: [ADA], effectiveTs: `2026-01-0${9 - n}T00:00:00.000000000Z` }),
-    );
-    const damaged = [all[1]!, all[2]!, all[4]!];
-    const sound = [all[0]!, all[3]!];
-    await events.insert(workspace, sound);
-    await events.fold(
-      workspace,
-      sound.map((event) => aFold(event)),
-    );
-    const { facet } = aFold(all[0]!);
-    const fold = { facet, profileId: newId<ProfileId>(), dropped: null, isDone: true };
-    await copying.load(
-      "events",
-      damaged.map((event) => damagedRow(event, { fold })),
-    );
-    const page = { limit: 2, bytesMax: 1_048_576, before: null };
-    await assert.rejects(events.timeline(workspace, [facet], page), isDamaged);
-    const told: TimelinePosition[] = [];
-    const passDamaged = (one: TimelinePosition) => void told.push(one);
-    const listed = await events.timeline(workspace, [facet], { ...page, passDamaged });
-    const positionOf = ({ effectiveTs, eventId }: TimelinePosition) => ({ effectiveTs, eventId });
-    assert.deepEqual(listed.map(positionOf), sound.map(positionOf));
-    assert.deepEqual(told.splice(0), damaged.slice(0, 2).map(positionOf));
-    const rest = await events.timeline(workspace, [facet], { ...page, before: listed[1]!, passDamaged });
-    assert.deepEqual([rest, told], [[], [positionOf(damaged[2]!)]]);
-  },
+  "timeline rejects where an event is damaged, or tells of it and goes on behind it or ends there, as it was asked":
+    async ({ port }) => {
+      const workspace = newId<WorkspaceId>();
+      const { events, copying } = port;
+      const all = [0, 1, 2, 3, 4].map((n) =>
+        anEvent({ workspace, identifiers: [ADA], effectiveTs: `2026-01-0${9 - n}T00:00:00.000000000Z` }),
+      );
+      const damaged = [all[1]!, all[2]!, all[4]!];
+      const sound = [all[0]!, all[3]!];
+      await events.insert(workspace, sound);
+      await events.fold(
+        workspace,
+        sound.map((event) => aFold(event)),
+      );
+      const { facet } = aFold(all[0]!);
+      const fold = { facet, profileId: newId<ProfileId>(), dropped: null, isDone: true };
+      await copying.load(
+        "events",
+        damaged.map((event) => damagedRow(event, { fold })),
+      );
+      const page = { limit: 2, bytesMax: 1_048_576, before: null };
+      await assert.rejects(events.timeline(workspace, [facet], page), isDamaged);
+      const told: TimelinePosition[] = [];
+      const passDamaged = (one: TimelinePosition) => told.push(one) > 0;
+      const listed = await events.timeline(workspace, [facet], { ...page, passDamaged });
+      const positionOf = ({ effectiveTs, eventId }: TimelinePosition) => ({ effectiveTs, eventId });
+      assert.deepEqual(listed.map(positionOf), sound.map(positionOf));
+      assert.deepEqual(told.splice(0), damaged.slice(0, 2).map(positionOf));
+      const rest = await events.timeline(workspace, [facet], { ...page, before: listed[1]!, passDamaged });
+      assert.deepEqual([rest, told.splice(0)], [[], [positionOf(damaged[2]!)]]);
+      const endAtSecond = (one: TimelinePosition) => told.push(one) < 2;
+      const ended = await events.timeline(workspace, [facet], { ...page, passDamaged: endAtSecond });
+      assert.deepEqual(ended.map(positionOf), [positionOf(sound[0]!)]);
+      assert.deepEqual(told.splice(0), damaged.slice(0, 2).map(positionOf));
+      const behind = await events.timeline(workspace, [facet], { ...page, before: damaged[1]!, passDamaged });
+      assert.deepEqual(behind.map(positionOf), [positionOf(sound[1]!)]);
+    },
 
   "naming names a damaged event by what stands beside its message": async ({ port }) => {
     const { workspace, first, damaged, last } = await threeOf(port);
