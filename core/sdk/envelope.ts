@@ -28,18 +28,24 @@ export function openEnvelope(body: Buffer, isBatch: boolean): Envelope {
   const whole = trimmed(body);
   const members = isUtf8(body) ? membersOf(body, whole, MEMBERS_MAX) : null;
   if (members === null) throw new AppError("invalid_json", "The body is not a JSON object in UTF-8.");
-  const valueOf = (name: string): unknown => valueIn(body, members, name);
-  const own = valueOf("writeKey");
-  if (!isBatch) return { items: [whole], sentAt: valueOf("sentAt"), library: undefined, writeKeys: [own] };
+  if (!isBatch)
+    return {
+      items: [whole],
+      sentAt: saidIn(body, members, "sentAt"),
+      library: undefined,
+      writeKeys: [saidIn(body, members, "writeKey")],
+    };
   if (members.length === MEMBERS_MAX) throw tooMuch("", `must have less than ${MEMBERS_MAX} members`);
   const items = itemsOf(body, members);
   requireJsonAround(body, members);
+  const valueOf = (name: string): unknown => valueIn(body, members, name);
   const first = items[0] === undefined ? null : membersOf(body, items[0], MEMBERS_MAX);
+  const own = valueOf("writeKey");
   return {
     items,
     sentAt: valueOf("sentAt"),
     library: libraryIn(valueOf("context")),
-    writeKeys: first === null ? [own] : [own, valueIn(body, first, "writeKey")],
+    writeKeys: first === null ? [own] : [own, saidIn(body, first, "writeKey")],
   };
 }
 
@@ -49,12 +55,8 @@ export function writeKeysIn(body: Buffer, isBatch: boolean): readonly unknown[] 
   if (members === null) return [];
   const batch = isBatch ? members.findLast(({ name }) => name === "batch") : undefined;
   const [first] = (batch && elementsOf(body, batch, 1)) ?? [];
-  return [members, first === undefined ? null : membersOf(body, first, MEMBERS_MAX)].flatMap((some) => {
-    const key = some?.findLast(({ name }) => name === "writeKey");
-    return key === undefined || scanStrictly(body.subarray(key.start, key.end), 1) !== null
-      ? []
-      : [valueIn(body, some!, "writeKey")];
-  });
+  const ofFirst = first === undefined ? null : membersOf(body, first, MEMBERS_MAX);
+  return [members, ofFirst ?? []].map((some) => saidIn(body, some, "writeKey"));
 }
 
 /** Members that nobody reads are looked at too: what stands around the items must be JSON. Their own is looked at one by one. */
@@ -93,12 +95,22 @@ const tooMuch = (path: string, message: string): AppError =>
   });
 
 /** One that is there twice is that of its last place, as `JSON.parse` has it. A large object is not read: no small thing is in it. */
-export function valueIn(body: Buffer, members: readonly MemberSpan[], name: string): unknown {
+function valueIn(body: Buffer, members: readonly MemberSpan[], name: string): unknown {
   const member = members.findLast((one) => one.name === name);
   if (member === undefined) return undefined;
   if (body[member.start] !== QUOTE && member.end - member.start > OBJECT_BYTES_MAX) return undefined;
   return parseJson(body.subarray(member.start, member.end));
 }
+
+/** The same of an item, in which what is no JSON says nothing: the item is looked at later, and must not hide the others. */
+export function saidIn(body: Buffer, members: readonly MemberSpan[], name: string): unknown {
+  try {
+    return valueIn(body, members, name);
+  } catch {
+    return undefined;
+  }
+}
+
 const QUOTE = 0x22;
 const OBJECT_BYTES_MAX = 65_536;
 

@@ -4,9 +4,9 @@ import { showInstant } from "../event/time.js";
 import { newId, sdkEventIdFor, type EventId, type KeyId, type WorkspaceId } from "../ids.js";
 import { parseJson } from "../json/read.js";
 import { scanJson } from "../json/scan.js";
-import { membersOf, withoutMembers, type MemberSpan } from "../json/spans.js";
+import { membersOf, withoutMembers } from "../json/spans.js";
 import { timeOf, type Received } from "./claimed-time.js";
-import { MEMBERS_MAX, memberOf, valueIn, type Envelope } from "./envelope.js";
+import { MEMBERS_MAX, memberOf, saidIn, type Envelope } from "./envelope.js";
 import { identifiersOf, idText, tooManyIn } from "./identifiers.js";
 import { SDK_TYPES, type Mapped, type SdkAlias, type SdkIdentifierSwitches, type SdkType } from "./item.js";
 
@@ -126,15 +126,6 @@ const NO_ID = "must be a string or a number";
 function parsed(sent: Buffer): unknown {
   try {
     return parseJson(sent);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What is no JSON says nothing. */
-function saidIn(sent: Buffer, members: readonly MemberSpan[], name: string): unknown {
-  try {
-    return valueIn(sent, members, name);
   } catch {
     return undefined;
   }

@@ -221,6 +221,19 @@ describe("A request of an SDK", () => {
     ]);
   });
 
+  it("keeps what is right in it: also if what is no JSON stands where its key or its time is looked for", async () => {
+    const right = JSON.stringify(track());
+    for (const first of ['{"writeKey":NaN,"type":"track"}', '{"writeKey":"\\q","type":"track"}']) {
+      const answer = await sendSdk(app(), "/v1/batch", { key, body: `{"batch":[${first},${right}]}` });
+      assert.deepEqual([answer.body["accepted"], answer.body["quarantined"]], [1, 1], answer.text);
+    }
+    for (const member of ["sentAt", "writeKey", "properties"]) {
+      const body = `{"userId":"u-1","event":"e","${member}":NaN}`;
+      const answer = await sendSdk(app(), "/v1/track", { key, body });
+      assert.deepEqual([answer.status, answer.body["quarantined"]], [200, 1], answer.text);
+    }
+  });
+
   it("of a call that is too large and has very many members is read only so far that a trace of it is kept", async () => {
     const many = Array.from({ length: 10_000 }, (_, n) => `"k${n}":0`).join();
     const item = `{"type":"track","messageId":"m-1","t":"${filled(257 * 1_024)}",${many},"last"}`;
