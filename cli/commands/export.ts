@@ -2,9 +2,9 @@ import { read, type Command } from "../command.js";
 import { download } from "../export/download.js";
 import { claimFolder } from "../export/folder.js";
 import { fileOf, KINDS } from "../export/kinds.js";
-import { awaitQueue } from "../export/queue.js";
 import { CliError, EXIT, usage } from "../fail.js";
 import { createProgress } from "../progress.js";
+import { awaitQueue } from "../queue.js";
 import { count } from "../show.js";
 
 const RETRY_MS = 900_000;

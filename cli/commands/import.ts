@@ -3,8 +3,7 @@ import { read, type Command, type Context } from "../command.js";
 import { CliError, EXIT, failureOf, usage, type Exit } from "../fail.js";
 import { ERASURE_OPTIONS } from "../export/erasures.js";
 import { importOnym } from "../export/import-onym.js";
-import { awaitQueue, STALE_MS } from "../export/queue.js";
-import { createAliasOrder } from "../import/aliases.js";
+import { awaitUsers, createAliasOrder, tableOf } from "../import/aliases.js";
 import { batchesOf, type Target } from "../import/batches.js";
 import { csvPlanIn } from "../import/csv-items.js";
 import { deliver } from "../import/deliver.js";
@@ -13,6 +12,7 @@ import { FORMATS, itemsOf, type Format, type Source } from "../import/source.js"
 import { surveyOf, type Survey } from "../import/survey.js";
 import { flagIn, textIn } from "../options.js";
 import { createProgress, type Progress } from "../progress.js";
+import { awaitQueue, STALE_MS } from "../queue.js";
 import { count, plain } from "../show.js";
 
 const RETRY_MS = 900_000;
@@ -161,13 +161,17 @@ async function sendAll(context: Context, source: Source, target: Target): Promis
     progress.clear();
     world.err(`onym: ${text}\n`);
   };
-  const awaitUsers = createAliasOrder(async () => {
-    await sleep(STALE_MS);
-    await awaitQueue(api, RETRY_MS, say, WRONG_ALIASES);
+  const beforeBatch = createAliasOrder({
+    queue: async () => {
+      await sleep(STALE_MS);
+      await awaitQueue(api, RETRY_MS, say, WRONG_ALIASES);
+    },
+    users: (users) => awaitUsers(api, users, RETRY_MS),
+    table: () => tableOf(api),
   });
   try {
     for await (const batch of batchesOf(itemsOf(source, world, reading.took), target, onProblem)) {
-      if (target.member === "batch") await awaitUsers(batch);
+      if (target.member === "batch") await beforeBatch(batch);
       const { accepted, duplicates, rejected, reasons } = await deliver(api, target, batch);
       summary.sent += batch.items.length;
       summary.accepted += accepted;

@@ -1,8 +1,24 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Http } from "../../client/http.js";
+import type { Namespace } from "../../core/catalog/catalog.js";
+import type { Identifier } from "../../core/event/event.js";
+import { admit, namespaceTable, type NamespaceTable } from "../../core/identity/namespaces.js";
+import { all, pages, read } from "../command.js";
+import { CliError, EXIT } from "../fail.js";
+import { createQueueWatch, STALE_MS } from "../queue.js";
 import type { Batch } from "./batches.js";
 import { isObject, textOf, type JsonObject } from "./json-lines.js";
 
-/** More would fill the memory. */
-const USERS_MAX = 200_000;
+/** So many UUIDs take 90 MB, and more would fill the memory. */
+const USERS_MAX = 1_000_000;
+
+export interface AliasWaits {
+  /** Until what the service accepted before is processed, as far as anybody knows. */
+  readonly queue: () => Promise<void>;
+  /** Until the service knows the users, or until what it accepted before is processed. */
+  readonly users: (users: readonly string[]) => Promise<"known" | "processed">;
+  readonly table: () => Promise<NamespaceTable>;
+}
 
 /**
  * When the service accepts an alias it decides for good what the previous id is, and does not see calls that still wait in its queue. So
@@ -10,33 +26,83 @@ const USERS_MAX = 200_000;
  * known. Earlier calls of the same batch the service sees itself.
  */
 export function createAliasOrder(
-  wait: () => Promise<void>,
+  waits: AliasWaits,
   usersMax: number = USERS_MAX,
 ): (batch: Pick<Batch, "items">) => Promise<void> {
-  /** Whom batches have named since the last wait; null: anybody, as before the first one, when an earlier import may still wait. */
+  let table: NamespaceTable | null = null;
+  /** Whom batches have named and nobody has waited for; null: anybody, as before the first one, when an earlier import may still wait. */
   let users: Set<string> | null = null;
   return async ({ items }) => {
     const calls = items.map(({ text }) => JSON.parse(text) as unknown).filter(isObject);
-    const isLate = calls.some((call) => {
-      const previous = call["type"] === "alias" ? userIn(call["previousId"]) : null;
-      return previous !== null && (users === null || users.has(previous));
-    });
-    if (isLate) {
-      await wait();
+    const previous = calls.flatMap((call) => (call["type"] === "alias" ? textsOf([call["previousId"]]) : []));
+    if (users === null) {
+      if (previous.length === 0) return;
+      await waits.queue();
       users = new Set();
     }
-    for (const user of users === null ? [] : calls.flatMap(usersIn)) users?.add(user);
-    if (users !== null && users.size > usersMax) users = null;
+    table ??= await waits.table();
+    const late = storedOf(previous, table).filter((user) => users!.has(user));
+    if (late.length > 0 && (await waits.users(late)) === "processed") users.clear();
+    for (const user of late) users.delete(user);
+    for (const user of storedOf(calls.flatMap(namedIn), table)) users.add(user);
+    if (users.size > usersMax) users = null;
   };
 }
 
-function usersIn(call: JsonObject): readonly string[] {
+function namedIn(call: JsonObject): readonly string[] {
   const context = isObject(call["context"]) ? call["context"] : {};
   const lists: readonly unknown[] = [context["externalIds"], context["externalId"]];
   const external = lists.flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []));
   const ids = external.flatMap((one) => (isObject(one) && one["type"] === "user_id" ? [one["id"]] : []));
-  return [call["userId"], ...ids].map(userIn).filter((user) => user !== null);
+  return textsOf([call["userId"], ...ids]);
 }
 
-/** A namespace may count several spellings as one. */
-const userIn = (value: unknown): string | null => textOf(value)?.trim().toLowerCase() ?? null;
+const textsOf = (values: readonly unknown[]): readonly string[] => values.map(textOf).filter((text) => text !== null);
+
+/** Each user once, as the service would know them: it never knows what stands for nobody, nor half a character. */
+const storedOf = (values: readonly string[], table: NamespaceTable): readonly string[] =>
+  admit(
+    values.filter((value) => !HALF_CHARACTER.test(value)).map((value) => ({ path: "", namespace: "user_id", value })),
+    table,
+  ).identifiers.map(({ value }) => value);
+const HALF_CHARACTER = /\p{Cs}/u;
+
+/** Identifiers of a request. */
+export const LOOKUP_MAX = 100;
+/** Seconds of a request; it is answered as soon as all of its users are known. */
+const WAIT = 2;
+
+export const tableOf = async (http: Http): Promise<NamespaceTable> =>
+  namespaceTable(await all(pages<Namespace>(http, "/v1/namespaces", "namespaces")));
+
+/**
+ * Waits until the service knows the users, or has processed what it accepted before: a call that it refused makes nobody known. Throws
+ * when for so long it got to know none of them, and nothing was processed.
+ */
+export async function awaitUsers(http: Http, users: readonly string[], waitMs: number): Promise<"known" | "processed"> {
+  const look = createQueueWatch(http);
+  let missing = await unknownOf(http, users);
+  let foundAt = Date.now();
+  while (missing.length > 0) {
+    await sleep(STALE_MS);
+    const { isDone, quietMs } = await look();
+    if (isDone) return "processed";
+    if (Math.min(quietMs, Date.now() - foundAt) >= waitMs) throw new CliError(EXIT.unavailable, LATE);
+    const still = await unknownOf(http, missing);
+    if (still.length < missing.length) foundAt = Date.now();
+    missing = still;
+  }
+  return "known";
+}
+const LATE = "the next calls have an alias of a user whose own calls, sent before, still wait to be processed";
+
+async function unknownOf(http: Http, users: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (let at = 0; at < users.length; at += LOOKUP_MAX) {
+    const identifiers = users.slice(at, at + LOOKUP_MAX).map((value) => ({ namespace: "user_id", value }));
+    const path = `/v1/profiles/lookup?wait=${WAIT}`;
+    const { unknown } = await read<{ readonly unknown: readonly Identifier[] }>(http, path, { identifiers });
+    found.push(...unknown.map(({ value }) => value));
+  }
+  return found;
+}

@@ -1,14 +1,14 @@
 import type { Http } from "../../client/http.js";
-import type { Namespace } from "../../core/catalog/catalog.js";
 import type { Identifier } from "../../core/event/event.js";
-import { admit, namespaceTable, type GivenIdentifier, type NamespaceTable } from "../../core/identity/namespaces.js";
+import { admit, type GivenIdentifier, type NamespaceTable } from "../../core/identity/namespaces.js";
 import type { KeyId, WorkspaceId } from "../../core/ids.js";
 import { extract } from "../../core/schema/extract.js";
 import { compilePlan } from "../../core/schema/plan.js";
 import { openEnvelope } from "../../core/sdk/envelope.js";
 import type { SdkIdentifierSwitches } from "../../core/sdk/item.js";
 import { mapItems } from "../../core/sdk/map.js";
-import { all, pages, read } from "../command.js";
+import { read } from "../command.js";
+import { LOOKUP_MAX, tableOf } from "./aliases.js";
 import { batchesOf, type Batch, type Target } from "./batches.js";
 import type { Found } from "./item.js";
 import { createMerges, type Merges } from "./merges.js";
@@ -39,7 +39,6 @@ export interface Survey {
 }
 
 const REMARKS_MAX = 10;
-const LOOKUP_MAX = 100;
 /** Of a request that only checks. */
 const CHECKED_MAX = 60;
 /** The service's own; a smaller one there is told when the item comes. */
@@ -134,8 +133,7 @@ const emptySurvey = (limits: Survey["limits"]): Survey => ({
 const nameOf = ({ namespace, value }: Identifier): string => `${namespace}:${value}`;
 
 async function readerOf(http: Http, schema: unknown): Promise<Reader> {
-  const stored = await all(pages<Namespace>(http, "/v1/namespaces", "namespaces"));
-  const table = namespaceTable(stored);
+  const table = await tableOf(http);
   const settings = await read<Readonly<Record<string, boolean>>>(http, "/v1/sdk/settings");
   const plan = schema === null ? null : compilePlan(schema as object);
   return {

@@ -7,7 +7,7 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { connect } from "../../cli/connection.js";
 import { importOnym } from "../../cli/export/import-onym.js";
-import { awaitQueue } from "../../cli/export/queue.js";
+import { awaitQueue } from "../../cli/queue.js";
 import type { CliError } from "../../cli/fail.js";
 import type { Http } from "../../client/http.js";
 import type { WorkspaceId } from "../../core/ids.js";

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { createAliasOrder } from "../../cli/import/aliases.js";
+import { awaitUsers, createAliasOrder } from "../../cli/import/aliases.js";
+import type { Call, Http } from "../../client/http.js";
+import type { Identifier } from "../../core/event/event.js";
+import { BUILT_IN_NAMESPACES, namespaceTable } from "../../core/identity/namespaces.js";
 import { onym, useFolder } from "../support/cli.js";
 import { eventually } from "../support/eventually.js";
 import { withHeldApp } from "../support/faults.js";
@@ -12,63 +15,135 @@ const lines = (objects: readonly object[]): string => objects.map((one) => `${JS
 describe("An alias of an import", () => {
   const folder = useFolder();
 
-  it("of a user whom an earlier batch names is sent once that batch is processed", async () => {
-    await withHeldApp(EMBEDDED, async (app, release) => {
-      const workspace = await app.workspace();
-      const calls = Array.from({ length: 1_000 }, (_, n) => ({
-        type: "identify",
-        messageId: `m-${n}`,
-        userId: `u-${n}`,
-        traits: {},
-      }));
-      const alias = { type: "alias", messageId: "m-alias", userId: "u-new", previousId: "u-7" };
-      const file = folder.file("aliases.jsonl", lines([...calls, alias]));
-      const proxy = await startFaultyProxy(app.url, () => "pass");
-      const asked = (path: string) => proxy.seen.filter(({ target }) => target.startsWith(path)).length;
-      try {
-        const key = await workspace.key("admin");
-        const importing = onym(["import", "segment", file, "--yes"], { url: proxy.url, key });
-        await eventually("it looks again", () => asked("/v1/stats") > 1);
-        assert.equal(asked("/v1/import"), 1);
-        release();
-        const { exit, err } = await importing;
-        assert.deepEqual([exit, err], [0, "onym: waits until the queue is empty; events that wait: 1000\n"]);
-        assert.equal(asked("/v1/import"), 2);
-        const profile = await profileOf(workspace, ["user_id", "u-new"], 2);
-        assert.deepEqual(identifiersOf(profile), ["user_id:u-7", "user_id:u-new"]);
-      } finally {
-        await proxy.close();
-      }
+  const identify = (n: number) => ({ type: "identify", messageId: `m-${n}`, userId: `u-${n}`, traits: {} });
+  const merge = { type: "alias", messageId: "m-merge", userId: "u-new", previousId: "u-7" };
+  const cases = [
+    {
+      name: "the first one, once what was accepted before is processed",
+      calls: [...Array.from({ length: 1_000 }, (_, n) => identify(n)), merge],
+      path: "/v1/stats",
+      err: "onym: waits until the queue is empty; events that wait: 1000\n",
+    },
+    {
+      name: "a later one, once that user is known",
+      calls: [
+        { ...merge, messageId: "m-first", previousId: "a-1" },
+        ...Array.from({ length: 999 }, (_, n) => identify(n)),
+        merge,
+      ],
+      path: "/v1/profiles/lookup?wait=",
+      err: "",
+    },
+  ];
+  for (const { name, calls, path, err } of cases)
+    it(`of a user whom an earlier batch names is sent: ${name}`, async () => {
+      await withHeldApp(EMBEDDED, async (app, release) => {
+        const workspace = await app.workspace();
+        const file = folder.file("aliases.jsonl", lines(calls));
+        const proxy = await startFaultyProxy(app.url, () => "pass");
+        const asked = (start: string) => proxy.seen.filter(({ target }) => target.startsWith(start)).length;
+        try {
+          const key = await workspace.key("admin");
+          const importing = onym(["import", "segment", file, "--yes"], { url: proxy.url, key });
+          await eventually("it looks again", () => asked(path) > 1);
+          assert.equal(asked("/v1/import"), 1);
+          release();
+          const ran = await importing;
+          assert.deepEqual([ran.exit, ran.err], [0, err]);
+          assert.equal(asked("/v1/import"), 2);
+          const profile = await profileOf(workspace, ["user_id", "u-7"], 2);
+          assert.ok(identifiersOf(profile).includes("user_id:u-new"));
+        } finally {
+          await proxy.close();
+        }
+      });
     });
-  });
 
   const user = (userId: string, more: object = {}) => ({ type: "identify", userId, ...more });
   const alias = (previousId: unknown, userId = "u-new") => ({ type: "alias", userId, previousId });
-  const waitsOf = async (batches: readonly (readonly object[])[], usersMax?: number): Promise<readonly number[]> => {
-    const waits: number[] = [];
+  const waitsOf = async (batches: readonly (readonly object[])[], usersMax?: number) => {
+    const waits: (readonly [sent: number, users: readonly string[] | null])[] = [];
+    const table = namespaceTable([{ ...BUILT_IN_NAMESPACES[0]!, normalization: "email" }]);
     let sent = 0;
-    const before = createAliasOrder(async () => void waits.push(sent), usersMax);
+    const before = createAliasOrder(
+      {
+        queue: async () => void waits.push([sent, null]),
+        users: async (users) => {
+          waits.push([sent, users]);
+          return users.includes("refused@x.de") ? "processed" : "known";
+        },
+        table: async () => table,
+      },
+      usersMax,
+    );
     for (const calls of batches) {
       await before({ items: calls.map((call) => ({ text: JSON.stringify(call) }) as never) });
       sent += 1;
     }
     return waits;
   };
+  const [a, b, c, d] = ["a@x.de", "b@x.de", "c@x.de", "d@x.de"] as const;
+  const first = [alias("v-1")];
 
   it("waits once for what came before the import, and then for users who were named since", async () => {
-    assert.deepEqual(await waitsOf([[user("u-1"), { type: "track", previousId: "u-1" }], [user("u-2")]]), []);
-    assert.deepEqual(await waitsOf([[alias("a-1")], [alias("a-2")], [alias("a-3")]]), [0], "many in a row");
-    const first = [alias("a-1")];
-    assert.deepEqual(await waitsOf([first, [user("u-1")], [alias("U-1 ")], [alias("u-1")]]), [0, 2]);
-    assert.deepEqual(await waitsOf([first, [user("7")], [alias(7)]]), [0, 2], "a number");
-    assert.deepEqual(await waitsOf([first, [user("u-1"), alias("u-1")]]), [0], "in one batch");
-    assert.deepEqual(await waitsOf([first, [alias("u-2", "u-3")], [alias("u-3", "u-4")]]), [0, 2], "a chain");
-    const context = { externalId: [{ type: "user_id", id: "u-9" }] };
-    assert.deepEqual(await waitsOf([first, [user("u-1", { context })], [alias("u-9")]]), [0, 2]);
+    assert.deepEqual(await waitsOf([[user(a), { type: "track", previousId: a }], [user(b)]]), []);
+    assert.deepEqual(await waitsOf([first, [alias("v-2")], [alias("v-3")]]), [[0, null]], "many in a row");
+    const later = async (...batches: readonly (readonly object[])[]) => (await waitsOf([first, ...batches])).slice(1);
+    assert.deepEqual(await later([user(a), user(b)], [alias(" A@x.de"), alias(a)], [alias(a)], [alias(b)]), [
+      [2, [a]],
+      [4, [b]],
+    ]);
+    assert.deepEqual(await later([user(a), alias(a)]), [], "in one batch");
+    assert.deepEqual(await later([alias(b, c)], [alias(c, d)]), [[2, [c]]], "a chain");
+    const context = { externalId: [{ type: "user_id", id: d }] };
+    assert.deepEqual(await later([user(a, { context })], [alias(d)]), [[2, [d]]]);
+    assert.deepEqual(await later([user("guest"), user("\ud800@x.de")], [alias("guest"), alias("\ud800@x.de")]), []);
+    const refused = [user("refused@x.de"), user(a)];
+    assert.deepEqual(await later(refused, [alias("refused@x.de")], [alias(a)]), [[2, ["refused@x.de"]]]);
   });
 
   it("waits also where there are too many users to remember", async () => {
-    const many = [user("u-1"), user("u-2"), user("u-3")];
-    assert.deepEqual(await waitsOf([[alias("a-1")], many, [alias("a-2")], [alias("a-3")]], 2), [0, 2]);
+    const many = [user(a), user(b), user(c)];
+    assert.deepEqual(await waitsOf([first, many, [alias("v-2")], [alias("v-3")]], 2), [
+      [0, null],
+      [2, null],
+    ]);
+  });
+
+  /** A service of which nobody knows since when events wait, and some always do. */
+  const busy = (known: ReadonlySet<string>, waiting: number | null = 5) => {
+    const asked: number[] = [];
+    const http = async ({ path, body }: Call) => {
+      if (path === "/v1/stats")
+        return { minutes: [{ at: "2026-01-31T12:00:00.000Z" }], queue: { waiting, oldest_at: null } };
+      const { identifiers } = body as { readonly identifiers: readonly Identifier[] };
+      asked.push(identifiers.length);
+      return { unknown: identifiers.filter(({ value }) => !known.has(value)) };
+    };
+    return { http: http as unknown as Http, asked };
+  };
+
+  it("waits for its user alone, whatever else is in the queue", async () => {
+    const known = new Set<string>();
+    const { http, asked } = busy(known);
+    for (const one of ["u-1", "u-2"]) {
+      let outcome = "";
+      const waiting = awaitUsers(http, [one], 60_000).then((is) => (outcome = is));
+      await eventually("it asks again", () => asked.length > 1);
+      assert.equal(outcome, "");
+      known.add(one);
+      assert.equal(await waiting, "known");
+      asked.length = 0;
+    }
+    const many = Array.from({ length: 250 }, (_, n) => `m-${n}`);
+    for (const one of many) known.add(one);
+    assert.equal(await awaitUsers(http, many, 0), "known");
+    assert.deepEqual(asked, [100, 100, 50]);
+  });
+
+  it("is not sent if its user never gets known, unless nothing is left that could make them known", async () => {
+    for (const waiting of [5, null])
+      await assert.rejects(awaitUsers(busy(new Set(), waiting).http, ["u-1"], 0), /sent before, still wait/);
+    assert.equal(await awaitUsers(busy(new Set(), 0).http, ["u-1"], 0), "processed");
   });
 });

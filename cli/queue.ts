@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Http } from "../client/http.js";
+import { read } from "./command.js";
+
+interface Stats {
+  /** Of the whole installation; null: nobody knows. */
+  readonly queue: { readonly waiting: number | null; readonly oldest_at: string | null };
+  /** The last one is the present one, by the clock of the service. */
+  readonly minutes: readonly { readonly at: string }[];
+}
+
+const LOOK_MS = 1_000;
+const MINUTE_MS = 60_000;
+/** Where nobody knows since when the oldest waits, events that came later may keep the queue from ever being empty. */
+const UNKNOWN_MS = 60_000;
+
+/** What the service says of its queue may be so old: what it accepted just before is not in it. */
+export const STALE_MS = 1_100;
+
+/** Answers, each time it is called, whether what the service accepted before the first time is processed. */
+export function createQueueWatch(http: Http) {
+  let begunBy: number | null = null;
+  let fewest = Infinity;
+  let movedAt = Date.now();
+  return async () => {
+    const { queue, minutes } = await read<Stats>(http, "/v1/stats");
+    const { waiting, oldest_at: oldest } = queue;
+    begunBy ??= Date.parse(minutes.at(-1)!.at) + MINUTE_MS;
+    if (waiting !== null && waiting < fewest) [fewest, movedAt] = [waiting, Date.now()];
+    const isDone = waiting === 0 || (oldest !== null && Date.parse(oldest) >= begunBy);
+    // As far as one can see nothing was processed for so long.
+    return { isDone, waiting, oldest, quietMs: Date.now() - movedAt };
+  };
+}
+
+/**
+ * Waits until what the service accepted before is processed. Gives up when so long nothing is done, and tells what may be `wrong` then.
+ */
+export async function awaitQueue(
+  http: Http,
+  waitMs: number,
+  tell: (text: string) => void,
+  wrong: string,
+): Promise<void> {
+  const look = createQueueWatch(http);
+  for (let isFirst = true; ; isFirst = false) {
+    const { isDone, waiting, oldest, quietMs } = await look();
+    if (isDone) return;
+    if (waiting === null) return tell(`nobody knows whether events wait to be processed: ${wrong}`);
+    if (isFirst) tell(`waits until the queue is empty; events that wait: ${waiting}`);
+    const patienceMs = oldest === null ? Math.min(UNKNOWN_MS, waitMs) : waitMs;
+    if (quietMs >= patienceMs) return tell(`events still wait to be processed, ${waiting}: ${wrong}`);
+    await sleep(LOOK_MS);
+  }
+}
