@@ -4,6 +4,7 @@ import { AwayError } from "../api/http.js";
 import { connection, returns } from "../state/connection.js";
 import { findSession, session } from "../state/session.js";
 import { useStore } from "../state/store.js";
+import { secretsShown } from "../state/unsaved.js";
 import { Failure } from "../ui/kit.js";
 import { Notices } from "../ui/notices.js";
 import { Frame } from "./frame.js";
@@ -39,7 +40,9 @@ function useBeginning(): readonly [error: unknown, again: () => void] {
 export function App(): JSX.Element {
   const known = useStore(session);
   const isAway = useStore(connection) === "away";
+  const isSecretShown = useStore(secretsShown) > 0;
   const [error, again] = useBeginning();
+  const ended = known.state === "in" ? known.ended : null;
   return (
     <>
       {isAway && (
@@ -47,8 +50,13 @@ export function App(): JSX.Element {
           The service does not answer. This page goes on by itself when it is back.
         </div>
       )}
+      {ended !== null && isSecretShown && (
+        <div class="banner" role="status">
+          {ended} Copy the secret that this page shows: it is lost when you leave the page to log in again.
+        </div>
+      )}
       {known.state === "in" && <Frame key={known.me.key.key_id} />}
-      {known.state === "in" && known.ended !== null && <LoginAgain reason={known.ended} me={known.me} />}
+      {known.state === "in" && ended !== null && !isSecretShown && <LoginAgain reason={ended} me={known.me} />}
       {known.state === "out" && <Login reason={known.reason} />}
       {known.state === "unknown" && error !== null && (
         <Outside>

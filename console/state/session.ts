@@ -2,13 +2,13 @@ import { api, speakFor, whenLoggedOut } from "../api/http.js";
 import type { Me, Role } from "../api/types.js";
 import { returns } from "./connection.js";
 import { createStore, useStore } from "./store.js";
-import { isWorkHeld, question } from "./unsaved.js";
+import { isWorkHeld, question, secretsShown } from "./unsaved.js";
 
 export type Session =
   | { readonly state: "unknown" }
   /** `reason`: why it ended; null: it never began. */
   | { readonly state: "out"; readonly reason: string | null }
-  /** `ended`: why the session is over, while the page still holds work that is not stored; null: it goes on. */
+  /** `ended`: why the session is over, while the page still shows a secret or holds work that is not stored; null: it goes on. */
   | { readonly state: "in"; readonly me: Me; readonly ended: string | null };
 
 export const session = createStore<Session>({ state: "unknown" });
@@ -18,12 +18,17 @@ whenLoggedOut((detail) => {
   // A page may ask several things at once: the first refusal says it.
   if (last.state === "out" || (last.state === "in" && last.ended !== null)) return;
   if (last.state === "unknown") session.set({ state: "out", reason: null });
-  else if (!isWorkHeld()) session.set({ state: "out", reason: detail });
+  else if (!isWorkHeld() && secretsShown.get() === 0) session.set({ state: "out", reason: detail });
   else {
     // What is asked now would stand below the log-in.
     question.set(null);
     session.set({ ...last, ended: detail });
   }
+});
+
+secretsShown.listen((shown) => {
+  const last = session.get();
+  if (shown === 0 && last.state === "in" && last.ended !== null && !isWorkHeld()) giveUp();
 });
 
 /** Asks whose session this is. */

@@ -26,6 +26,18 @@ export function useUnsaved(isHeld: boolean): void {
   }, [isHeld]);
 }
 
+/** How many parts of the page show what is never shown again. */
+export const secretsShown = createStore(0);
+
+/** As long as `isShown`, the end of the session leaves the page as it is. */
+export function useSecret(isShown: boolean): void {
+  useLayoutEffect(() => {
+    if (!isShown) return undefined;
+    secretsShown.set(secretsShown.get() + 1);
+    return () => secretsShown.set(secretsShown.get() - 1);
+  }, [isShown]);
+}
+
 export interface Draft<Values> {
   readonly values: Values;
   /** What is stored, as it was read last. */

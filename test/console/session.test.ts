@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { describeConsole } from "../support/console/console.js";
+import type { Page } from "playwright-core";
+import { describeConsole, ownPage } from "../support/console/console.js";
 import { DRAWN } from "../support/console/crawl.js";
 
 describeConsole("the session", (console) => {
@@ -93,6 +94,83 @@ describeConsole("the session", (console) => {
     await other.getByRole("link", { name: "Namespaces" }).click();
     await other.getByText("In another tab, this browser logged in with another key.").waitFor();
     (wrongs as string[]).splice(0);
+  });
+
+  describe("that ends while a secret is shown once", () => {
+    const SECRET = /^(whsec|onym)_/;
+    const textOf = async (page: Page, label: string): Promise<string> => {
+      await page.evaluate(DRAWN);
+      return (await page.getByRole("region", { name: label }).textContent({ timeout: 5_000 }))!.trim();
+    };
+    const keep = (page: Page) => page.getByRole("button", { name: "I have kept it" });
+
+    it("leaves the secret of a webhook on the page, also after another log-in, until it is kept", async () => {
+      const workspace = await console().app.workspace("Corner shop");
+      const staging = await console().app.workspace("Staging");
+      const { page, wrongs } = await console().open(workspace, { path: "/webhooks" });
+      await page.getByRole("button", { name: "New webhook" }).first().click();
+      await page.getByLabel("Address").fill("https://hooks.example.com");
+      await page.getByRole("button", { name: "Make the webhook" }).click();
+      await keep(page).waitFor();
+      const secret = await textOf(page, "the secret");
+      assert.match(secret, SECRET);
+      const refused = page.waitForResponse((response) => response.status() === 401);
+      const other = await page.context().newPage();
+      await other.goto(`${console().app.url}/console/#/stats`);
+      await other.getByRole("button", { name: "Log out" }).click();
+      await other.getByLabel("API key").fill(await staging.key("owner"));
+      await other.getByRole("button", { name: "Log in" }).click();
+      await refused;
+      await page.getByText("Copy the secret that this page shows").waitFor();
+      assert.equal(await textOf(page, "the secret"), secret);
+      await keep(page).click();
+      await page.getByText("When the service first started").waitFor();
+      (wrongs as string[]).splice(0);
+    });
+
+    it("leaves one's own new key on the page, also when the service was away and is back, until it is kept", async () => {
+      const { page, wrongs } = await console().open(await console().app.workspace(), { path: "/keys" });
+      await page.getByText("yours").waitFor();
+      await page.route("**/healthz", (route) => route.abort());
+      await page.route("**/v1/keys", (route) => route.abort());
+      await page.getByRole("button", { name: "New key" }).click();
+      await page.getByRole("button", { name: "Make the key" }).click();
+      const banner = page.getByText("The service does not answer. This page").first();
+      await banner.waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.unroute("**/v1/keys");
+      await page.getByRole("row", { name: /yours/ }).getByRole("button", { name: "Rotate" }).click();
+      await page.getByRole("button", { name: "Make the new key" }).click();
+      await keep(page).waitFor();
+      const secret = await textOf(page, "the key");
+      assert.match(secret, SECRET);
+      const refused = page.waitForResponse((response) => response.status() === 401);
+      await page.unroute("**/healthz");
+      await refused;
+      await page.getByText("Copy the secret that this page shows").waitFor();
+      assert.equal(await textOf(page, "the key"), secret);
+      await keep(page).click();
+      await page.getByText("This session has ended").waitFor();
+      await page.getByText("When the service first started").waitFor();
+      (wrongs as string[]).splice(0);
+    });
+
+    it("leaves the key of a sender on the page until the person goes to another one", async () => {
+      const { page, wrongs } = await console().open(await console().app.workspace(), { path: "/start" });
+      await page.getByRole("button", { name: "Make a key" }).click();
+      await page.getByText("The key is shown once").waitFor();
+      const key = await textOf(page, "the key");
+      assert.match(key, SECRET);
+      const headers = ownPage(console().app.url);
+      const ended = await page.request.delete(`${console().app.url}/console/session`, { headers });
+      assert.equal(ended.status(), 204);
+      await page.getByRole("button", { name: "Turn on: One login per profile" }).click();
+      await page.getByText("Copy the secret that this page shows").waitFor();
+      assert.equal(await textOf(page, "the key"), key);
+      await page.getByRole("link", { name: "Namespaces" }).click();
+      await page.getByText("When the service first started").waitFor();
+      (wrongs as string[]).splice(0);
+    });
   });
 
   it("shows the whole navigation on a laptop, and the page where one is in a lower window", async () => {

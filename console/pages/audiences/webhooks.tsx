@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { useAction, usePages, useQuery } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { Audience, NewWebhook, Webhook } from "../../api/audiences.js";
+import { useSecret } from "../../state/unsaved.js";
 import {
   Address,
   Badge,
@@ -142,27 +143,24 @@ export function Page(): JSX.Element {
 }
 
 /** The secret of a new webhook. */
-const Secret = ({
-  of: { secret },
-  onClose,
-}: {
-  readonly of: NewWebhook;
-  readonly onClose: () => void;
-}): JSX.Element => (
-  <Dialog
-    title="The secret of the webhook"
-    onClose={onClose}
-    foot={
-      <Button kind="primary" onClick={onClose}>
-        I have kept it
-      </Button>
-    }
-  >
-    <Message tone="warn">Copy it now: it is not shown again.</Message>
-    <Code text={secret} wraps label="the secret" />
-    <p class="soft">The receiver verifies each batch with it, as Standard Webhooks say.</p>
-  </Dialog>
-);
+function Secret({ of: { secret }, onClose }: { readonly of: NewWebhook; readonly onClose: () => void }): JSX.Element {
+  useSecret(true);
+  return (
+    <Dialog
+      title="The secret of the webhook"
+      onClose={onClose}
+      foot={
+        <Button kind="primary" onClick={onClose}>
+          I have kept it
+        </Button>
+      }
+    >
+      <Message tone="warn">Copy it now: it is not shown again.</Message>
+      <Code text={secret} wraps label="the secret" />
+      <p class="soft">The receiver verifies each batch with it, as Standard Webhooks say.</p>
+    </Dialog>
+  );
+}
 
 function wantedOf({ audience_ids: ids, types }: Webhook, names: ReadonlyMap<string, string>): string {
   const who = ids === null ? "all audiences" : ids.map((id) => names.get(id) ?? id).join(", ");

@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { useQuery } from "../../api/hooks.js";
 import type { NewKey, Schema } from "../../api/records.js";
 import { useMay, useMe } from "../../state/session.js";
+import { useSecret } from "../../state/unsaved.js";
 import { Bones, Code, Icon, Message, PageFrame, SelectField } from "../../ui/kit.js";
 import { SDK_EVENTS } from "../data/sdk-events.js";
 import "../../styles/start.css";
@@ -25,6 +26,7 @@ export function Page(): JSX.Element {
   const apart = useApart();
   const chosen = SENDERS.find(({ id }) => id === sender)!;
   const key = keys[sender];
+  useSecret(Object.keys(keys).length > 0);
   return (
     <PageFrame
       title="Set up"

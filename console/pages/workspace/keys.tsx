@@ -5,7 +5,7 @@ import { api } from "../../api/http.js";
 import type { Key, NewKey } from "../../api/records.js";
 import type { Role } from "../../api/types.js";
 import { useMe } from "../../state/session.js";
-import { useDraft, whenFree } from "../../state/unsaved.js";
+import { useDraft, useSecret, whenFree } from "../../state/unsaved.js";
 import {
   AreaField,
   Badge,
@@ -137,7 +137,7 @@ export function Page(): JSX.Element {
           made={made}
           onClose={() => {
             setMade(null);
-            // Only now: if one's own key was rotated, this ends the session, and the page with the secret would be gone.
+            // Only now: if one's own key was rotated, this ends the session.
             keys.reload();
           }}
         />
@@ -194,20 +194,23 @@ function Expires({ of: { rotated_to: to, expires_at: at } }: { readonly of: Key 
 }
 
 /** The secret of a new key. */
-export const Made = ({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }): JSX.Element => (
-  <Dialog
-    title={`The key ${made.name ?? ""}`}
-    onClose={onClose}
-    foot={
-      <Button kind="primary" onClick={onClose}>
-        I have kept it
-      </Button>
-    }
-  >
-    <Message tone="warn">Copy it now: it is not shown again.</Message>
-    <Code text={made.key} wraps label="the key" />
-  </Dialog>
-);
+export function Made({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }): JSX.Element {
+  useSecret(true);
+  return (
+    <Dialog
+      title={`The key ${made.name ?? ""}`}
+      onClose={onClose}
+      foot={
+        <Button kind="primary" onClick={onClose}>
+          I have kept it
+        </Button>
+      }
+    >
+      <Message tone="warn">Copy it now: it is not shown again.</Message>
+      <Code text={made.key} wraps label="the key" />
+    </Dialog>
+  );
+}
 
 const NO_KEY = { role: "viewer" as Role, send: "", name: "", origins: "", perMinute: "" };
 
