@@ -78,6 +78,8 @@ export interface Pages<Item> extends Omit<Query<readonly Item[]>, "data"> {
   readonly items: readonly Item[] | null;
   /** Null: there is no further page. */
   readonly more: (() => void) | null;
+  /** Somebody asked for a further page, which is not here yet. */
+  readonly isAwaited: boolean;
 }
 
 type PageOf<Item> = Readonly<Record<string, unknown>> & { readonly next_cursor?: string | null } & {
@@ -88,21 +90,20 @@ const cursorOf = (pages: readonly PageOf<unknown>[]): string | null => pages.at(
 const itemsOf = <Item>(name: string, page: PageOf<Item>): readonly Item[] =>
   (page[name] as readonly Item[] | undefined) ?? [];
 
-/** Reads on behind these pages until there are so many. A page without items shows nothing, and is not the end while there is a cursor. */
+/** Reads on behind these pages until there are as many as are wanted by then. A page without items shows nothing, and is not the end while there is a cursor. */
 async function readOn<Item>(
-  {
-    path,
-    name,
-    count,
-    signal,
-  }: Record<"path" | "name", string> & { readonly count: number; readonly signal: AbortSignal },
+  asked: Record<"path" | "name", string> & {
+    readonly wanted: { readonly current: number };
+    readonly signal: AbortSignal;
+  },
   pages: readonly PageOf<Item>[],
 ): Promise<readonly PageOf<Item>[]> {
+  const { path, name, wanted, signal } = asked;
   const cursor = cursorOf(pages);
-  if (cursor === null || (pages.length >= count && itemsOf(name, pages.at(-1)!).length > 0)) return pages;
+  if (cursor === null || (pages.length >= wanted.current && itemsOf(name, pages.at(-1)!).length > 0)) return pages;
   const joined = `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
   const page = await api<PageOf<Item>>("GET", joined, undefined, { signal });
-  return readOn({ path, name, count, signal }, [...pages, page]);
+  return readOn(asked, [...pages, page]);
 }
 
 /** A list of `/v1`, page by page. `name` is the member of the answer that holds the items. */
@@ -112,40 +113,58 @@ export function usePages<Item>(path: string | null, name: string, options: Query
   const [pages, setPages] = useState<readonly PageOf<Item>[]>([]);
   const [error, setError] = useState<unknown>(null);
   const [isLoading, setLoading] = useState(false);
-  const [asked, setAsked] = useState(0);
+  const [isAwaited, setAwaited] = useState(false);
   const wanted = useRef(1);
-  useEffect(() => {
-    setError(null);
-    setLoading(begin !== null);
-    if (path === null || begin === null) {
-      wanted.current = 1;
-      return setPages([]);
-    }
+  const newest = useRef(begin);
+  newest.current = begin;
+  const underWay = useRef<AbortController | null>(null);
+  const read = async (of: string, from: PageOf<Item>, before: readonly PageOf<Item>[]): Promise<void> => {
     const abort = new AbortController();
     const { signal } = abort;
-    const read = async (): Promise<void> => {
-      try {
-        // When the first page was read again, so are the others, which might not follow it any more. Until then all stay as they are.
-        const known = pages[0] === begin ? pages : [begin];
-        const found = await readOn({ path, name, count: wanted.current, signal }, known);
-        if (!signal.aborted) setPages(found);
-      } catch (failed) {
-        if (!signal.aborted) setError(failed);
-      }
-      if (!signal.aborted) setLoading(false);
-    };
-    void read();
-    return () => abort.abort();
-  }, [path, begin, asked]);
+    underWay.current = abort;
+    setLoading(true);
+    setError(null);
+    let found = before;
+    try {
+      // When the first page was read again, so are the others, which might not follow it any more. Until then all stay as they are.
+      found = await readOn({ path: of, name, wanted, signal }, before[0] === from ? before : [from]);
+      if (!signal.aborted) setPages(found);
+    } catch (failed) {
+      if (!signal.aborted) setError(failed);
+    }
+    if (signal.aborted) return;
+    setAwaited(false);
+    // Only now: where the pages come more slowly than the first one is read again, they would never all be read.
+    if (newest.current !== null && newest.current !== from) return read(of, newest.current, found);
+    underWay.current = null;
+    setLoading(false);
+  };
+  useEffect(
+    () => () => {
+      underWay.current?.abort();
+      underWay.current = null;
+      wanted.current = 1;
+      setPages([]);
+      setError(null);
+      setLoading(false);
+      setAwaited(false);
+    },
+    [path],
+  );
+  useEffect(() => {
+    if (path !== null && begin !== null && underWay.current === null) void read(path, begin, pages);
+  }, [path, begin]);
   const more = (): void => {
-    if (isLoading) return;
     wanted.current = pages.length + 1;
-    setAsked((count) => count + 1);
+    setAwaited(true);
+    // What is under way reads on until then.
+    if (path !== null && begin !== null && underWay.current === null) void read(path, begin, pages);
   };
   const isKnown = begin !== null && pages.length > 0;
   return {
     items: isKnown ? pages.flatMap((page) => itemsOf(name, page)) : null,
     more: isKnown && cursorOf(pages) !== null ? more : null,
+    isAwaited,
     error: first.error ?? error,
     isLoading: first.isLoading || isLoading,
     reload: first.reload,

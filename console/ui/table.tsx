@@ -73,7 +73,7 @@ export function PagedTable<Row>({
   readonly empty: ComponentChildren;
   readonly lines?: number;
 }): JSX.Element {
-  const { items, error, isLoading, more, reload } = pages;
+  const { items, error, isAwaited, more, reload } = pages;
   if (items === null)
     return error === null ? (
       <Bones lines={lines} />
@@ -93,7 +93,7 @@ export function PagedTable<Row>({
       )}
       {more !== null && (
         <div class="card-foot">
-          <Button isSmall isBusy={isLoading} onClick={more}>
+          <Button isSmall isBusy={isAwaited} onClick={more}>
             Show more
           </Button>
         </div>

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describeConsole } from "../support/console/console.js";
 import { DRAWN } from "../support/console/crawl.js";
 import type { TestWorkspace } from "../support/service/app.js";
@@ -102,6 +103,31 @@ describeConsole("erasures", (console) => {
     await erase(51);
     await rows.nth(51).waitFor();
     assert.equal(await rows.count(), 52);
+  });
+
+  it("are read again, and go on by another page, also where a page comes more slowly than they are read again", async () => {
+    const workspace = await people();
+    const identifiers = [{ namespace: "email", value: "eve@example.com" }];
+    assert.equal((await workspace.send("POST", "/v1/erasures", { identifiers })).status, 202);
+    const [receipt] = (await workspace.send("GET", "/v1/erasures")).body["erasures"] as readonly object[];
+    const { page, go } = await console().open(workspace, { path: "/stats", as: "admin" });
+    let [events, slowness] = [500, 0];
+    await page.route(/\/v1\/erasures(\?|$)/, async (route) => {
+      const cursor = Number(new URL(route.request().url()).searchParams.get("cursor") ?? 0);
+      const erasures = [{ ...receipt, erasure_id: `${cursor}`, removed: { events: events + cursor } }];
+      if (cursor > 0) await sleep(slowness);
+      await route.fulfill({ json: { erasures, next_cursor: cursor === 2 ? null : `${cursor + 1}` } }).catch(() => {});
+    });
+    await go("/erasures");
+    const more = page.getByRole("button", { name: "Show more" });
+    const rowOf = (many: number) => page.getByRole("cell", { name: `${many}`, exact: true });
+    await more.click();
+    await rowOf(501).waitFor();
+    [events, slowness] = [700, 6_000];
+    await rowOf(701).waitFor();
+    await more.click();
+    await rowOf(702).waitFor();
+    assert.equal(await page.locator("tbody tr").count(), 3);
   });
 
   it("are not for who is no admin", async () => {
