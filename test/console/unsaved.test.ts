@@ -141,6 +141,24 @@ describeConsole("work that is not stored", (console) => {
       assert.deepEqual([await dialog(opened).count(), await text(opened).count()], [0, 0]);
     });
 
+    it("is the person to be erased, too, whom the list below the dialog does not take away", async () => {
+      const workspace = await console().app.workspace("Corner shop");
+      const opened = await console().open(workspace, { path: "/erasures", as: "admin" });
+      const { page } = opened;
+      await page.getByRole("button", { name: "Erase a person" }).click();
+      const erasing = page.getByRole("dialog", { name: "Erase a person" });
+      await erasing.getByLabel("Value").fill("eve@example.com");
+      await end(opened);
+      await dialog(opened).getByText("This session has ended").waitFor();
+      await logInWith(opened, await workspace.key("admin"));
+      await dialog(opened).waitFor({ state: "detached" });
+      assert.equal(await erasing.getByLabel("Value").inputValue(), "eve@example.com");
+      await erasing.getByRole("button", { name: "Cancel" }).click();
+      await answer(opened, "Leave");
+      await erasing.waitFor({ state: "detached" });
+      wereRefused(opened, 401);
+    });
+
     it("is not asked about once more by a refusal that comes after the log-in", async () => {
       const workspace = await console().app.workspace("Corner shop");
       const opened = await openSchema(workspace);

@@ -4,6 +4,7 @@ import { useAction } from "../../api/hooks.js";
 import { api, ask } from "../../api/http.js";
 import type { Identifier } from "../../api/types.js";
 import { href } from "../../state/router.js";
+import { useUnsaved, whenFree } from "../../state/unsaved.js";
 import { Button, count, Dialog, Failure, Facts, Form, Id, Message, notify, wrongOf } from "../../ui/kit.js";
 import { IdentifierFields, needsOf, useNamespaces } from "../people/parts/choose.js";
 import type { Plan } from "./records.js";
@@ -23,6 +24,8 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
   const [seen, setSeen] = useState<Seen | null>(null);
   const given = typed ?? { namespace: names?.[0] ?? "", value: "" };
   const body = { identifiers: [given], suppress };
+  useUnsaved(given.value !== "" || suppress);
+  const close = (): void => whenFree(onClose);
   const looking = useAction(async () => {
     const response = await ask("POST", "/v1/erasures?dry_run=true", body);
     setSeen({ plan: (await response.json()) as Plan, tag: response.headers.get("ETag") });
@@ -40,7 +43,7 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
     erasing.reset();
   };
   return (
-    <Dialog title="Erase a person" onClose={onClose}>
+    <Dialog title="Erase a person" onClose={close}>
       <Form onSubmit={() => void looking.run()}>
         <IdentifierFields
           label="An identifier of the person"
@@ -62,7 +65,7 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
               Erase forever
             </Button>
           )}
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>Cancel</Button>
         </div>
       </Form>
     </Dialog>
