@@ -6,10 +6,13 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /** The service refused. `problem.errors` names each field that is wrong. */
 export class ApiError extends Error {
   readonly problem: Problem;
-  constructor(problem: Problem) {
+  /** In how many seconds it may be asked again; null: the answer does not say. */
+  readonly retryAfter: number | null;
+  constructor(problem: Problem, retryAfter: number | null) {
     super(problem.detail);
     this.name = "ApiError";
     this.problem = problem;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -75,8 +78,11 @@ export async function ask(method: Method, path: string, body?: unknown, asking: 
     throw new AwayError();
   }
   if (problem.code === "unauthenticated" && asked === shown) onLoggedOut(problem.detail);
-  throw new ApiError(problem);
+  throw new ApiError(problem, secondsOf(response.headers.get("Retry-After")));
 }
+
+/** A proxy may tell a date, too. */
+const secondsOf = (told: string | null): number | null => (told !== null && /^\d+$/.test(told) ? Number(told) : null);
 
 /** The answer's JSON. */
 export async function api<Answer>(method: Method, path: string, body?: unknown, asking?: Asking): Promise<Answer> {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../support/console/console.js";
+import { wereRefused } from "../support/console/hands.js";
 import { textAt, until } from "../support/service/app.js";
 
 describeConsole("the members of an audience", (console) => {
@@ -54,6 +55,27 @@ describeConsole("the members of an audience", (console) => {
     await come(60);
     await rows.nth(60).waitFor();
     assert.equal(await rows.count(), 61);
+  });
+
+  it("who would be in one are counted again by themselves where the service was too busy", async () => {
+    const opened = await console().open(await console().app.workspace("Shop"), { path: "/audiences", as: "editor" });
+    const { page, go } = opened;
+    const asked: number[] = [];
+    await page.route("**/v1/audiences/preview", async (route) => {
+      asked.push(Date.now());
+      if (asked.length > 2) return route.continue();
+      const problem = { code: "rate_limited", title: "Too many requests", detail: "Ask later.", status: 429 };
+      await route.fulfill({ status: 429, headers: { "Retry-After": "3" }, json: problem });
+    });
+    await go("/new-audience");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByLabel("Rule", { exact: true }).fill("{}");
+    await page.getByText("The service is busy").waitFor();
+    await page.locator(".preview-count", { hasText: /^0$/ }).waitFor();
+    assert.equal(await page.getByText("The service is busy").count(), 0);
+    const [first = 0, second = 0, third = 0] = asked;
+    assert.ok(second - first >= 2_900 && third - second >= 2_900, asked.join(", "));
+    wereRefused(opened, 429, 429);
   });
 
   it("who would be in one stand in the same order whenever they are drawn, each with a link", async () => {

@@ -1,41 +1,60 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { api, AwayError } from "../../api/http.js";
+import { api, ApiError, AwayError } from "../../api/http.js";
 import type { Preview, SampleProfile } from "../../api/audiences.js";
 import { returns } from "../../state/connection.js";
 import { href } from "../../state/router.js";
 import { useStore } from "../../state/store.js";
 import { brief } from "../people/parts/text.js";
-import { Bones, Card, count, Failure, Id, showNumber } from "../../ui/kit.js";
+import { Bones, Card, count, Failure, Id, Message, showNumber } from "../../ui/kit.js";
 
 const WAITED_MS = 350;
 const SAMPLE = 5;
+const TRIES_MAX = 5;
+const AGAIN_S = 2;
 
 export interface Previewed {
   /** Of the rule of before, as long as the new one is looked at. */
   readonly preview: Preview | null;
   readonly error: unknown;
   readonly isLooking: boolean;
+  /** The service was too busy to look, and is asked again by and by. */
+  readonly isWaiting: boolean;
+}
+
+/** In how many milliseconds to look again; null: that would not help. */
+function againOf(error: unknown, tries: number): number | null {
+  if (!(error instanceof ApiError) || error.problem.code !== "rate_limited" || tries >= TRIES_MAX) return null;
+  return (error.retryAfter ?? AGAIN_S) * 1_000;
 }
 
 /** Who would be in an audience of the rule, shortly after its last change. A null text is no rule yet. */
 export function usePreview(ruleText: string | null): Previewed {
-  const [state, setState] = useState<Previewed>({ preview: null, error: null, isLooking: true });
+  const [state, setState] = useState<Previewed>({
+    preview: null,
+    error: null,
+    isLooking: true,
+    isWaiting: false,
+  });
   const returned = useStore(returns);
   useEffect(() => {
-    if (ruleText === null) return setState((last) => ({ ...last, error: null, isLooking: false }));
+    if (ruleText === null) return setState((last) => ({ ...last, error: null, isLooking: false, isWaiting: false }));
     setState((last) => ({ ...last, isLooking: true }));
     const abort = new AbortController();
-    const look = async (): Promise<void> => {
+    const look = async (tries: number): Promise<void> => {
       try {
         const body = `{"sample":${SAMPLE},"rule":${ruleText}}`;
         const preview = await api<Preview>("POST", "/v1/audiences/preview", body, { signal: abort.signal });
-        if (!abort.signal.aborted) setState({ preview, error: null, isLooking: false });
+        if (!abort.signal.aborted) setState({ preview, error: null, isLooking: false, isWaiting: false });
       } catch (error) {
-        if (!abort.signal.aborted) setState({ preview: null, error, isLooking: error instanceof AwayError });
+        if (abort.signal.aborted) return;
+        const again = againOf(error, tries);
+        const isWaiting = again !== null;
+        setState({ preview: null, error, isLooking: isWaiting || error instanceof AwayError, isWaiting });
+        if (again !== null) timer = setTimeout(() => void look(tries + 1), again);
       }
     };
-    const timer = setTimeout(() => void look(), WAITED_MS);
+    let timer = setTimeout(() => void look(1), WAITED_MS);
     return () => {
       abort.abort();
       clearTimeout(timer);
@@ -46,7 +65,7 @@ export function usePreview(ruleText: string | null): Previewed {
 
 /** How many there would be, and some of them. */
 export function PreviewCard({
-  previewed: { preview, error, isLooking },
+  previewed: { preview, error, isLooking, isWaiting },
   isUnfinished,
 }: {
   readonly previewed: Previewed;
@@ -57,6 +76,8 @@ export function PreviewCard({
       <div class="stack" aria-live="polite" aria-busy={isLooking}>
         {isUnfinished ? (
           <p class="soft">Finish the conditions: then the profiles that match them are counted here.</p>
+        ) : isWaiting ? (
+          <Message tone="info">The service is busy: this is counted again by itself in a moment.</Message>
         ) : error !== null ? (
           <Failure error={error} />
         ) : preview === null ? (
