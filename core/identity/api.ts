@@ -208,7 +208,7 @@ export interface Identity {
   findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
   /** Newest first. */
   changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
-  /** Changes of the profile or any of its identifiers, newest first; follows retired ids. With `isOwn`, of the identifier of this id alone. */
+  /** Changes of the profile or any of its identifiers, newest first; follows retired ids. With `isOwn`, of the identifier of this id alone, perhaps only recent ones. */
   history(workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): Promise<readonly Change[]>;
   /** Identifiers beyond the shared identifier limit, by uid. */
   sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;

@@ -44,7 +44,7 @@ export interface ChangePage {
 }
 
 export interface HistoryPage extends ChangePage {
-  /** Of the identifier that the id names, and not of the others of its profile. */
+  /** Of the identifier that the id names, and not of the others of its profile; of very many perhaps only the newest. */
   readonly isOwn?: boolean;
   /** Nobody waits for the answer any more: what has still to be read for it need not be. */
   readonly isOver?: () => boolean;

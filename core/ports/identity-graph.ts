@@ -90,7 +90,7 @@ export interface ChangeLog {
   /**
    * Records that name an identifier of the profile which stood when the record was left, or that have one of its members' uids
    * among the first 1,000 ids before and after, newest first; follows retired ids. With `isOwn` the identifier with this uid counts, and no
-   * other member.
+   * other member; of one with more than 10,000 records come at least those among the workspace's newest 10,000.
    */
   history(workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): Promise<readonly Change[]>;
   /** The links that the change was the first to assert and those that it removed or restored, as they are now; in any order. */

@@ -17,7 +17,7 @@ export interface HistoryLimits {
   readonly looked: number;
   /** Members that one statement reads. */
   readonly members: number;
-  /** Changes of one identifier that are all read. */
+  /** Changes of one identifier that are all read; of one with more, as many of the workspace's newest are looked at. */
   readonly own: number;
 }
 
@@ -43,23 +43,24 @@ export async function newestChanges(
   return [...found, ...(await newestOfMembers(ask, rest, limits.members))];
 }
 
-/** Neo4j compares how many there are with nothing greater. */
-const ANY_NUMBER = 2 ** 31 - 1;
-
-/** The newest changes about one identifier. One with a very large number of them mostly has some of the workspace's newest. */
+/** The newest changes about one identifier. Of one with a very large number of them those that are among the workspace's newest. */
 export async function newestOwnChanges(
   ask: Ask,
   { ws, uid, limit, before }: Omit<HistoryQuestion, "hubs"> & { readonly uid: Uid },
   limits: Pick<HistoryLimits, "looked" | "own"> = LIMITS,
 ): Promise<readonly Row[]> {
-  const q = { ws, uid, limit: whole(limit), before };
-  const ownOf = async (most: number): Promise<readonly Row[]> =>
-    (await ask(OWN_HISTORY, { ...q, most: whole(most) }))[0]![0] as readonly Row[];
-  const few = await ownOf(limits.own);
-  if (few.length > 0) return few;
-  const [recent] = await ask(RECENT_OWN_HISTORY, { ...q, outcomes: OUTCOMES, looked: whole(limits.looked) });
-  const [found, count] = recent as unknown as Found<ChangeId>;
-  return found.length === limit || count < limits.looked ? found : ownOf(ANY_NUMBER);
+  const few = await ask(OWN_HISTORY, { ws, uid, limit: whole(limit), before, most: whole(limits.own) });
+  const newest = [...(few[0]![0] as readonly Row[])];
+  if (newest.length > 0) return newest;
+  const asked = { ws, uid, outcomes: OUTCOMES, looked: whole(limits.looked) };
+  for (let [looked, last] = [0, before]; looked < limits.own; looked += limits.looked) {
+    const [recent] = await ask(RECENT_OWN_HISTORY, { ...asked, limit: whole(limit - newest.length), before: last });
+    const [found, count, oldest] = recent as unknown as Found<ChangeId>;
+    newest.push(...found);
+    if (newest.length === limit || count < limits.looked) break;
+    last = oldest!;
+  }
+  return newest;
 }
 
 /** Greater than every uid. */

@@ -264,27 +264,6 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
       assert.deepEqual(await port.history(aWorkspace(), uid, { ...NEWEST, isOwn: true }), []);
   },
 
-  "history comes newest first, in pages, each once, however much there is": async ({ port }) => {
-    const workspace = aWorkspace();
-    const people = Array.from({ length: 30 }, (_, i) => anIdentifier(`p${i}`));
-    await step(port, workspace, ...people.slice(1).map((one, i) => anAssertion(people[i]!, one)), anAssertion(ann));
-    const id = await idOf(port, workspace, people[0]!);
-    const made = Array.from({ length: 1_300 }, (_, i) =>
-      aChange({ identifiers: [people[(i * 11) % 29]!, people[(i * 11 + 1) % 29]!, ann].slice(i % 2, 3), after: [id] }),
-    );
-    await record(port, workspace, ...made.slice(600));
-    await record(port, workspace, ...made.slice(0, 600));
-    const whole = await port.history(workspace, id, { limit: 5_000, before: null });
-    assert.deepEqual(idsOf(whole).slice(0, made.length), idsOf(made).toReversed());
-    assert.equal(whole.length, made.length + 29);
-    for (const size of [100, 1_001]) {
-      const found = await inPages(size, whole.length, (last: Change | undefined) =>
-        port.history(workspace, id, { limit: size, before: last?.changeId ?? null }),
-      );
-      assert.deepEqual(idsOf(found), idsOf(whole), `pages of ${size}`);
-    }
-  },
-
   "history lists a change with all that it names, and with the first 1,000 of the profiles before and after it":
     async ({ port }) => {
       const workspace = aWorkspace();

@@ -30,6 +30,7 @@ import { identityGraphErasureRecords } from "./identity-graph-erasure-records.co
 import { identityGraphErasedAgain } from "./identity-graph-erasures-again.contract.js";
 import { identityGraphErase } from "./identity-graph-erasures.contract.js";
 import { identityGraphLinks, identityGraphLinksOfChange } from "./identity-graph-links.contract.js";
+import { identityGraphLongHistory } from "./identity-graph-long-history.contract.js";
 import {
   identityGraphForbiddenPairs,
   identityGraphMarks,
@@ -269,6 +270,7 @@ const profileReads: Contract<IdentityGraph> = {
 
 const changeLog: Contract<IdentityGraph> = {
   ...identityGraphChanges,
+  ...identityGraphLongHistory,
   ...identityGraphLinksOfChange,
   ...identityGraphMarks,
 };
