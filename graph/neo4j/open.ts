@@ -138,6 +138,7 @@ const NOTHING = {
   looked: 1,
   most: 1,
   members: 1,
+  share: 1,
   wholeMax: 1,
   after: "",
   from: "",

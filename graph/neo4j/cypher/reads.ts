@@ -157,8 +157,9 @@ export const RECENT_OWN_HISTORY = recent(
 );
 
 /**
- * The newest changes about so many members, the young first, that are newer than `floor`; how many members, and the oldest of these. The
- * ids are compared behind the match: within it, on a graph that is empty at first, the planner reads all changes for each member.
+ * The newest changes about a share of so many members, the young first, that are newer than `floor`; whether there are so many, and the
+ * oldest of them. The ids are compared behind the match: within it, on a graph that is empty at first, the planner reads all changes for
+ * each member.
  */
 export const PART_OF_HISTORY = `CYPHER replan=skip
 UNWIND $q.hubs AS hub
@@ -167,12 +168,12 @@ CALL (hub) {
   WHERE o.hub = hub AND o.uid < $q.below
   WITH m, o
   ORDER BY o.hub DESC, o.uid DESC
-  LIMIT toInteger($q.members)
+  LIMIT toInteger($q.members * $q.share)
   RETURN m
 }
 WITH m
 ORDER BY m.uid DESC
-LIMIT toInteger($q.members)
+LIMIT toInteger($q.members * $q.share)
 WITH collect(m) AS members, min(m.uid) AS oldest
 CALL (members) {
   UNWIND members AS m
@@ -184,7 +185,7 @@ CALL (members) {
   LIMIT toInteger($q.limit)
   RETURN collect(${CHANGE}) AS found
 }
-RETURN found, size(members), oldest`;
+RETURN found, size(members) = toInteger($q.members * $q.share), oldest`;
 
 /** Records never leave the identifiers that they are about, so this reads them as they are: none, where there are more than `most`. */
 export const OWN_HISTORY = `CYPHER replan=skip ${IDENTIFIER} AND NOT EXISTS { (i)-[:OF]->(:Sealed) }

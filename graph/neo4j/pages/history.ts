@@ -24,7 +24,7 @@ export interface HistoryLimits {
 /** Each statement takes far less time than the server gives it. */
 const LIMITS: HistoryLimits = { looked: 2_000, members: 20_000, own: 10_000 };
 
-type Found<Id> = readonly [found: readonly Row[], count: number, oldest: Id | null];
+type Found = readonly [found: readonly Row[], count: number, oldest: ChangeId | null];
 
 /**
  * The newest changes about any member. Who has many members mostly has some of the workspace's newest changes, and those are found without
@@ -37,7 +37,7 @@ export async function newestChanges(
 ): Promise<readonly Row[]> {
   const asked = { ws, hubs, outcomes: OUTCOMES, looked: whole(limits.looked) };
   const [recent] = await ask(RECENT_HISTORY, { ...asked, limit: whole(limit), before });
-  const [found, count, oldest] = recent as unknown as Found<ChangeId>;
+  const [found, count, oldest] = recent as unknown as Found;
   if (found.length === limit || count < limits.looked) return found;
   const rest = { hubs, limit: limit - found.length, before: oldest! };
   return [...found, ...(await newestOfMembers(ask, rest, limits.members))];
@@ -55,7 +55,7 @@ export async function newestOwnChanges(
   const asked = { ws, uid, outcomes: OUTCOMES, looked: whole(limits.looked) };
   for (let [looked, last] = [0, before]; looked < limits.own; looked += limits.looked) {
     const [recent] = await ask(RECENT_OWN_HISTORY, { ...asked, limit: whole(limit - newest.length), before: last });
-    const [found, count, oldest] = recent as unknown as Found<ChangeId>;
+    const [found, count, oldest] = recent as unknown as Found;
     newest.push(...found);
     if (newest.length === limit || count < limits.looked) break;
     last = oldest!;
@@ -75,12 +75,12 @@ async function newestOfMembers(
   let newest: readonly Row[] = [];
   for (let below: Uid | string = YOUNGEST; ;) {
     const floor = newest.length < limit ? "" : idOf(newest.at(-1)!);
-    const q = { hubs, limit: whole(limit), before, below, floor, members: whole(members) };
+    const q = { hubs, limit: whole(limit), before, below, floor, members: whole(members), share: 1 };
     const [part] = await ask(PART_OF_HISTORY, q);
-    const [found, count, oldest] = part as unknown as Found<Uid>;
+    const [found, isMore, oldest] = part as unknown as readonly [readonly Row[], boolean, Uid | null];
     const all = new Map([...newest, ...found].map((row) => [idOf(row), row]));
     newest = [...all.values()].toSorted((a, b) => (idOf(a) > idOf(b) ? -1 : 1)).slice(0, limit);
-    if (count < members) return newest;
+    if (!isMore) return newest;
     below = oldest!;
   }
 }

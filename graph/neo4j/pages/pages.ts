@@ -94,19 +94,29 @@ interface Location {
 const isSame = (a: Location, b: Location): boolean =>
   a.size === b.size && a.rev === b.rev && a.stir === b.stir && a.hubs.join() === b.hubs.join();
 
-/** All members that it had then are where they were; more may have come. */
-const hasStayed = (then: Location, now: Location): boolean =>
+/** All members that it had then are in it still; some may have gone from one of its nodes to another, and a few have come. */
+const hasKept = (then: Location, now: Location): boolean =>
   then.rev !== null && now.rev !== null
-    ? hasOnlyGrown(then.rev, now.rev) && then.stir === now.stir && then.hubs.join() === now.hubs.join()
+    ? hasOnlyGrown(then.rev, now.rev) &&
+      then.hubs[0] === now.hubs[0] &&
+      now.hubs.every((hub) => then.hubs.includes(hub))
     : isSame(then, now);
 
+/** And nobody went from one of its nodes to another. */
+const hasStayed = (then: Location, now: Location): boolean =>
+  hasKept(then, now) && then.stir === now.stir && then.hubs.join() === now.hubs.join();
+
 const TRIES = 3;
+/** Members are moved with pauses; each repeat of a statement reads half as many as the one before, until it fits into a pause. */
+const REPEATS = 8;
+/** A smaller share of a portion takes no less time than the look before and after it. */
+const SHARE_MIN = 1 / 16;
 
 /**
  * A read without a lock may miss what a step moves just then, also while the step becomes visible: that does not happen at once. A
  * profile that is looked at as a whole is proven by the number of its members, and by its `rev` afterwards. Of a larger one the page
- * is read between two moments in which nobody writes. Whoever has no luck with that reads in such a moment, if that
- * does not take long.
+ * is read between two moments in which nobody writes, and if that takes long, each statement of it. Whoever has no luck with that reads in
+ * such a moment, if that does not take long.
  */
 async function readPage(client: Client, ws: WorkspaceId, uid: ProfileId, question: Question): Promise<readonly Row[]> {
   for (let tries = 0; tries < TRIES; tries++) {
@@ -141,20 +151,61 @@ async function readBetween(
   uid: ProfileId,
   question: Question,
 ): Promise<readonly Row[]> {
-  const { long } = question;
-  const ask: Ask = async (statement, q) => {
-    if (long?.isOver() === true) throw givenUp();
-    return withOneRetry(() => client.read(statement, q));
-  };
-  let before = locationOf(await readLocked(client, ws, LOCATION, { uid }));
+  const locate: Locate = async () => locationOf(await readLocked(client, ws, LOCATION, { uid }));
+  const found = await (question.long === undefined ? readAtOnce : readByStatement)(client, locate, question);
+  return found ?? inLock(client, ws, (step) => readStill(step, ws, uid, question));
+}
+
+/** In a moment in which nobody writes. */
+type Locate = () => Promise<Location>;
+
+/** Null when the profile kept changing. */
+async function readAtOnce(client: Client, locate: Locate, { page, q }: Question): Promise<readonly Row[] | null> {
+  const ask: Ask = (statement, asked) => withOneRetry(() => client.read(statement, asked));
+  let before = await locate();
   for (let tries = 0; tries < TRIES; tries++) {
-    const found = await question.page(ask, { ...question.q, hubs: before.hubs });
-    const after = locationOf(await readLocked(client, ws, LOCATION, { uid }));
-    // Members that came meanwhile may be in the page or not, as if they had come before it or after.
-    if (long === undefined ? isSame(before, after) : hasStayed(before, after)) return found;
+    const found = await page(ask, { ...q, hubs: before.hubs });
+    const after = await locate();
+    if (isSame(before, after)) return found;
     before = after;
   }
-  return inLock(client, ws, (step) => readStill(step, ws, uid, question));
+  return null;
+}
+
+class Changed extends Error {}
+
+/**
+ * Members that came meanwhile may be in the page or not, as if they had come before it or after. While members are moved from one node
+ * of the profile to another, only the statement beside which that was done is repeated. Null when the profile kept changing otherwise.
+ */
+async function readByStatement(
+  client: Client,
+  locate: Locate,
+  { page, q, long }: Question,
+): Promise<readonly Row[] | null> {
+  let start = await locate();
+  let [now, share] = [start, 1];
+  const ask: Ask = async (statement, asked) => {
+    for (let repeats = 0; repeats < REPEATS; repeats++) {
+      if (long!.isOver()) throw givenUp();
+      const before = now;
+      const found = await withOneRetry(() => client.read(statement, { ...asked, hubs: before.hubs, share }));
+      now = await locate();
+      if (!hasKept(start, now)) throw new Changed();
+      if (hasStayed(before, now)) return found;
+      share = Math.max(share / 2, SHARE_MIN);
+    }
+    throw new Changed();
+  };
+  for (let tries = 0; tries < TRIES; tries++) {
+    try {
+      return await page(ask, { ...q, hubs: start.hubs });
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      start = now;
+    }
+  }
+  return null;
 }
 
 /** Under the lock, so that nobody writes. */

@@ -6,12 +6,13 @@ import { REMOVAL_REV } from "../../../core/identity/step.js";
 import { changesOf } from "../../../graph/neo4j/changes.js";
 import type { Client } from "../../../graph/neo4j/client.js";
 import { OWN_HISTORY, PART_OF_HISTORY, RECENT_HISTORY, RECENT_OWN_HISTORY } from "../../../graph/neo4j/cypher/reads.js";
+import { BRING_OVER } from "../../../graph/neo4j/cypher/staging.js";
 import { createNeo4jGraph, type Neo4jGraph } from "../../../graph/neo4j/graph.js";
 import { openClient } from "../../../graph/neo4j/open.js";
 import { newestChanges, newestOwnChanges, type HistoryLimits } from "../../../graph/neo4j/pages/history.js";
 import { createProfileReads, NEWEST } from "../../../graph/neo4j/pages/pages.js";
 import { tombOf } from "../../support/builders.js";
-import { anAssertion, aWorkspace, step } from "../../support/identity/fixtures.js";
+import { anAssertion, anIdentifier, aWorkspace, step } from "../../support/identity/fixtures.js";
 import { aChange, record } from "../../support/identity/plans.js";
 import { inPages } from "../../support/identity/snapshots.js";
 import { createRandom, SEED } from "../../support/random/random.js";
@@ -146,7 +147,7 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
     });
 
     /** A page, while `write` is called after each portion; how many portions there were, and how many of them in a step. */
-    const readWhile = async (write: () => Promise<unknown>, isOver = () => false) => {
+    const readWhile = async (write: () => Promise<unknown>, isOver = () => false, profile = large) => {
       const portions = { beside: 0, inStep: 0 };
       const counted = withFaults(client, {
         read: (go) => async (statement, q) => {
@@ -162,7 +163,7 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
         },
       });
       const page = { limit: 1_000, before: null, isOver };
-      const reading = createProfileReads(counted).history(workspace, large.profileId, page);
+      const reading = createProfileReads(counted).history(profile.workspace, profile.profileId, page);
       const found = await reading.catch((error: unknown) => (isUnavailable(error) ? null : Promise.reject(error)));
       return { found: found?.map(({ changeId }) => changeId) ?? null, ...portions };
     };
@@ -188,6 +189,58 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
         await lose();
       };
       assert.deepEqual(await readWhile(write, () => isOver), { found: null, beside: 1, inStep: 0 });
+    });
+
+    describe("of two profiles that were merged", () => {
+      const until = (ms: number) =>
+        rows("MATCH (x:Annex {ws: $ws}) SET x.until = timestamp() + $ms", { ws: merged.workspace, ms });
+      let merged: LargeProfile;
+      let told: readonly ChangeId[];
+      beforeEach(async () => {
+        const ws = aWorkspace();
+        const narrow = createNeo4jGraph(client, { tombOf, movesMax: 100, tidyAfterMs: 600_000 });
+        const make = (name: string) => makeLargeProfile(narrow, ws, { name, size: SIZE, chain: 3, seed: SEED });
+        merged = await make("one");
+        const other = await make("other");
+        await step(narrow, ws, anAssertion(merged.identifierAt(1), other.identifierAt(1)));
+        // No other process brings the members over meanwhile.
+        await until(600_000);
+        const identifiers = () => [merged, other].map(({ identifierAt }) => identifierAt(random.below(SIZE)));
+        await record(narrow, ws, ...Array.from({ length: CHANGES }, () => aChange({ identifiers: identifiers() })));
+        told = (await narrow.changes(ws, null, { limit: 5_000, before: null })).map(({ changeId }) => changeId);
+        const alone = () => aChange({ identifiers: [anIdentifier("alone")] });
+        for (let n = 0; n < 3; n++) await record(narrow, ws, ...Array.from({ length: 700 }, alone));
+      });
+      const bringOver = async (limit: number): Promise<void> => {
+        await until(-1);
+        await rows(BRING_OVER, { q: { ws: merged.workspace, uid: merged.profileId, limit } });
+        await until(600_000);
+      };
+
+      it("is read while members are brought over: only the portion beside which some were, and a smaller one", async () => {
+        let reads = 0;
+        const write = async () => {
+          reads += 1;
+          if (reads < 7 || reads === 8) await bringOver(100);
+        };
+        const { found, ...portions } = await readWhile(write, undefined, merged);
+        assert.deepEqual([found, portions], [told, { beside: 9, inStep: 0 }]);
+      });
+
+      it("is read while the last members are brought over", async () => {
+        let reads = 0;
+        const write = async () => {
+          reads += 1;
+          if (reads === 1) await bringOver(5_000);
+        };
+        const { found, ...portions } = await readWhile(write, undefined, merged);
+        assert.deepEqual([found, portions], [told, { beside: 2, inStep: 0 }]);
+      });
+
+      it("is unavailable where members are brought over without a pause", async () => {
+        const { found, inStep } = await readWhile(() => bringOver(1), undefined, merged);
+        assert.deepEqual([found, inStep], [null, 0]);
+      });
     });
   });
 });
