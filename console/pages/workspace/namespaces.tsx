@@ -138,13 +138,9 @@ async function requireFree(name: string): Promise<void> {
 
 const taken = (): ApiError => {
   const message = "exists already; edit it in the list";
-  return new ApiError({
-    code: "conflict",
-    title: "The name is taken",
-    detail: "There is a namespace of this name.",
-    status: 409,
-    errors: [{ path: "name", message }],
-  });
+  const title = "The name is taken";
+  const detail = "There is a namespace of this name.";
+  return new ApiError({ code: "conflict", title, detail, status: 409, errors: [{ path: "name", message }] }, null);
 };
 
 function Edit({
