@@ -60,10 +60,14 @@ describeConsole("erasures", (console) => {
     await page.getByRole("button", { name: "Erase a person" }).focus();
     await page.keyboard.press("Enter");
     const dialog = page.getByRole("dialog");
+    // It takes the focus when it opens.
+    await page.locator("dialog:modal").waitFor();
     await dialog.getByLabel("Namespace").focus();
     await page.keyboard.type("email");
     await page.keyboard.press("Tab");
     await page.keyboard.type("eve@example.com");
+    // It can be sent once the namespaces are read.
+    await dialog.locator("button[type=submit]:enabled").waitFor();
     await page.keyboard.press("Enter");
     const erase = dialog.getByRole("button", { name: "Erase forever" });
     await erase.waitFor();
