@@ -39,11 +39,6 @@ export function countingOf({ schemaId, where, sum }: Tally): Counting {
 }
 
 /** Null for an event that the tally does not count. */
-export function rowOf(tally: Tally): (event: SeenEvent) => Row | null {
-  const counting = countingOf(tally);
-  return (event) => rowIn(counting, event);
-}
-
 export const rowIn = ({ isOfSchema, checks, amountOf }: Counting, event: SeenEvent): Row | null =>
   isOfSchema(event) && checks.every((holds) => holds(event))
     ? { position: event.effectiveTs, amount: amountOf(event) }

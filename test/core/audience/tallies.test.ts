@@ -8,7 +8,7 @@ import {
   TALLIES_MAX,
 } from "../../../core/audience/tallies.js";
 import { newId, type AudienceId, type SchemaId } from "../../../core/ids.js";
-import { rowOf } from "../../../core/rule/events.js";
+import { countingOf, rowIn } from "../../../core/rule/events.js";
 import { formOf } from "../../../core/rule/form.js";
 import type { PathTest, Tally, WrittenRule } from "../../../core/rule/rule.js";
 import { anEvent } from "../../support/builders.js";
@@ -123,13 +123,13 @@ describe("The tallies of a workspace", () => {
     });
     const event = { schemaId: ORDERS.schemaId!, effectiveTs: anEvent().effectiveTs, payload: { items } };
     const path = ["items", "price"];
-    const rowsOf = Array.from({ length: TALLIES_MAX }, (_, n) =>
-      rowOf({ ...ORDERS, where: [{ path, test: { op: "$gte", value: n } }], sum: path }),
+    const all = Array.from({ length: TALLIES_MAX }, (_, n) =>
+      countingOf({ ...ORDERS, where: [{ path, test: { op: "$gte", value: n } }], sum: path }),
     );
-    assert.equal(rowsOf[0]!(event)?.amount, 499_500);
+    assert.equal(rowIn(all[0]!, event)?.amount, 499_500);
     const once = reads;
-    assert.deepEqual(new Set(rowsOf.map((row) => row(event)?.amount)), new Set([499_500]));
+    assert.deepEqual(new Set(all.map((one) => rowIn(one, event)?.amount)), new Set([499_500]));
     assert.equal(reads, once);
-    assert.equal(rowsOf[0]!({ ...event, payload: { items: [{ price: 2 }] } })?.amount, 2, "another event");
+    assert.equal(rowIn(all[0]!, { ...event, payload: { items: [{ price: 2 }] } })?.amount, 2, "another event");
   });
 });

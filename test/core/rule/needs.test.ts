@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { instantOf } from "../../../core/event/time.js";
 import type { SchemaId } from "../../../core/ids.js";
-import { eventsOf, rowOf, type SeenEvent } from "../../../core/rule/events.js";
+import { countingOf, eventsOf, rowIn, type SeenEvent } from "../../../core/rule/events.js";
 import { formOf } from "../../../core/rule/form.js";
 import { compileRule } from "../../../core/rule/judge.js";
 import { compileNeeds } from "../../../core/rule/needs.js";
@@ -49,7 +49,9 @@ describe("What a rule needs to know of events", () => {
       const unread = judge(subjectOf(shown, null), now);
       assert.equal(unread.is === null, needs.length > 0);
       // The others were not read.
-      const part = eventsOf((tally) => (asked.has(formOf(tally)) ? all.flatMap((one) => rowOf(tally)(one) ?? []) : []));
+      const part = eventsOf((tally) =>
+        asked.has(formOf(tally)) ? all.flatMap((one) => rowIn(countingOf(tally), one) ?? []) : [],
+      );
       const whole = judge(subjectOf(shown, all), now).is;
       assert.equal(
         unread.is ?? judge({ ...subjectOf(shown, null), events: part }, now).is,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseTimestamp } from "../../../core/event/time.js";
-import { eventsOf, rowOf, type SeenEvent } from "../../../core/rule/events.js";
+import { countingOf, eventsOf, rowIn, type SeenEvent } from "../../../core/rule/events.js";
 import { compileRule, type Judge, type Subject } from "../../../core/rule/judge.js";
 import { parseRule } from "../../../core/rule/parse.js";
 import { resolveRule } from "../../../core/rule/resolve.js";
@@ -79,5 +79,11 @@ export const subjectOf = (shown: Shown, events: readonly SeenEvent[] | null = []
   firstSeen: instant(shown.first_seen),
   lastSeen: instant(shown.last_seen),
   eventCount: shown.event_count ?? 0,
-  events: events === null ? null : eventsOf((tally) => events.map(rowOf(tally)).filter((row) => row !== null)),
+  events:
+    events === null
+      ? null
+      : eventsOf((tally) => {
+          const counting = countingOf(tally);
+          return events.flatMap((event) => rowIn(counting, event) ?? []);
+        }),
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { KeyId } from "../../../core/ids.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
-import { embeddedGraph } from "../../support/backends.js";
+import { useEmbeddedGraph } from "../../support/identity/use-graph.js";
 import { anIdentifier } from "../../support/identity/fixtures.js";
 import {
   anUndoBench,
@@ -15,20 +15,10 @@ import {
 } from "../../support/identity/undo-bench.js";
 
 describe("A revert of an unlink", () => {
-  let drop: () => Promise<void>;
-  let opened: IdentityGraph;
-  before(async () => {
-    const place = await embeddedGraph.place();
-    drop = () => place.drop();
-    opened = await place.open();
-  });
-  after(async () => {
-    await opened.close();
-    await drop();
-  });
+  const graphOf = useEmbeddedGraph();
 
   it("leaves the mark of a newer unlink that comes between its reading and its first step", async () => {
-    const bench = await anUndoBench(opened);
+    const bench = await anUndoBench(graphOf());
     const { graph, identity, workspace, now } = bench;
     const undone = await unlinkHub(bench);
     const [near, late] = [anIdentifier("near"), anIdentifier("late")];

@@ -6,7 +6,7 @@ import type { KeyId } from "../../../core/ids.js";
 import type { Plan } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
-import { embeddedGraph } from "../../support/backends.js";
+import { useEmbeddedGraph } from "../../support/identity/use-graph.js";
 import { anIdentifier } from "../../support/identity/fixtures.js";
 import { NEWEST } from "../../support/identity/snapshots.js";
 import {
@@ -32,19 +32,9 @@ const TOGETHER = [["a", "b", "c", "d", "e", "f", "g", "hub"], ["stranger"]];
 const STEPS = 4;
 
 describe("An undo of more links than a step may take", () => {
-  let drop: () => Promise<void>;
-  let opened: IdentityGraph;
-  before(async () => {
-    const place = await embeddedGraph.place();
-    drop = () => place.drop();
-    opened = await place.open();
-  });
-  after(async () => {
-    await opened.close();
-    await drop();
-  });
+  const graphOf = useEmbeddedGraph();
 
-  const aBench = (longTimeoutMs?: number): Promise<UndoBench> => anUndoBench(opened, longTimeoutMs);
+  const aBench = (longTimeoutMs?: number): Promise<UndoBench> => anUndoBench(graphOf(), longTimeoutMs);
   const shapeOf = ({ outcome, profileIds, before: was, after: is }: UndoResult) => ({
     outcome,
     profiles: profileIds.length,

@@ -7,7 +7,7 @@ import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../graph/identity.js";
 import { inPortions } from "../../../graph/scheduling/chunks.js";
 import { NO_RULES } from "../../../graph/rules/assert.js";
-import { embeddedGraph } from "../../support/backends.js";
+import { useEmbeddedGraph } from "../../support/identity/use-graph.js";
 import { aWorkspace, anIdentifier } from "../../support/identity/fixtures.js";
 import { forSeeds } from "../../support/identity/model.js";
 import { checkRight } from "../../support/identity/undo-bench.js";
@@ -21,17 +21,7 @@ const evidence = (source: "identify" | "unlink" | "revert" | EventId, at = 1_000
 const hub = anIdentifier("hub", "device_id");
 
 describe(`An undo in a profile that another process links to all the time (seed ${SEED})`, () => {
-  let drop: () => Promise<void>;
-  let opened: IdentityGraph;
-  before(async () => {
-    const place = await embeddedGraph.place();
-    drop = () => place.drop();
-    opened = await place.open();
-  });
-  after(async () => {
-    await opened.close();
-    await drop();
-  });
+  const graphOf = useEmbeddedGraph();
 
   interface Scene {
     readonly workspace: WorkspaceId;
@@ -45,18 +35,18 @@ describe(`An undo in a profile that another process links to all the time (seed 
   }
   function aScene(linksPerStep: number, rules: () => Rules = () => NO_RULES): Scene {
     const graph: IdentityGraph = {
-      ...opened,
+      ...graphOf(),
       members: async (...asked) => {
         await scene.arrive("page");
-        return opened.members(...asked);
+        return graphOf().members(...asked);
       },
       links: async (...asked) => {
         await scene.arrive("page");
-        return opened.links(...asked);
+        return graphOf().links(...asked);
       },
       update: async (...asked) => {
         await scene.arrive("step");
-        return opened.update(...asked);
+        return graphOf().update(...asked);
       },
     };
     const rulesOf = async () => rules();
@@ -64,7 +54,7 @@ describe(`An undo in a profile that another process links to all the time (seed 
       workspace: aWorkspace(),
       everybody: [],
       one: createIdentity({ graph, timeoutMs: 20_000, linksPerStep, rulesOf }),
-      other: createIdentity({ graph: opened, timeoutMs: 20_000, rulesOf }),
+      other: createIdentity({ graph: graphOf(), timeoutMs: 20_000, rulesOf }),
       arrive: async () => undefined,
     };
     return scene;
@@ -74,7 +64,7 @@ describe(`An undo in a profile that another process links to all the time (seed 
     for (const one of identifiers) if (!everybody.some(({ value }) => value === one.value)) everybody.push(one);
     await other.assert(workspace, { identifiers, evidence: evidence("identify") });
   };
-  const check = ({ workspace, everybody }: Scene) => checkRight({ graph: opened, workspace }, everybody);
+  const check = ({ workspace, everybody }: Scene) => checkRight({ graph: graphOf(), workspace }, everybody);
   const newcomer = ({ everybody }: Pick<Scene, "everybody">) => anIdentifier(`n${everybody.length}`);
 
   const linksOf = async ({ other, workspace }: Scene, one: Identifier, others: readonly Identifier[]) => {
