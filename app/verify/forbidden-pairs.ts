@@ -1,5 +1,5 @@
 import { identifierKey } from "../../core/event/event.js";
-import type { ForbiddenPairId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { ForbiddenPairId, IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
 import type { ForbiddenPair, Member } from "../../core/identity/model.js";
 import type { SeenComponent, Snapshot } from "../../core/identity/snapshot.js";
 import type { ForbiddenPairRow, GraphRows, ProfileRow } from "../../core/ports/copying.js";
@@ -26,15 +26,18 @@ export async function forbiddenOf(
 
 /** Each forbidden pair against the profiles of its two sides: both must name it, or the rules let them merge. */
 export async function verifyForbiddenPairs(ports: Ports, findings: Findings, isRepair: boolean): Promise<void> {
+  // A profile counts once, also if its pairs stand on several pages, and as mended if each of them is.
+  const isMended = new Map<Uid, boolean>();
   for await (const rows of pagesOf<GraphRows, "forbiddenPairs">(ports.copying.graph, "forbiddenPairs"))
-    for (const [workspace, pairs] of byWorkspace(rows)) {
-      const lacking = await lackingIn(ports, workspace, pairs);
-      for (const [profile, pairIds] of lacking) {
-        findings.found("profile_summaries", profile.profileId);
-        if (isRepair && (await ports.copying.graph.mend(withPairs(workspace, profile, pairIds))))
-          findings.mended("profile_summaries");
+    for (const [workspace, pairs] of byWorkspace(rows))
+      for (const [profile, pairIds] of await lackingIn(ports, workspace, pairs)) {
+        const mended = isRepair && (await ports.copying.graph.mend(withPairs(workspace, profile, pairIds)));
+        isMended.set(profile.profileId, mended && isMended.get(profile.profileId) !== false);
       }
-    }
+  for (const [profileId, mended] of isMended) {
+    findings.found("profile_summaries", profileId);
+    if (mended) findings.mended("profile_summaries");
+  }
 }
 
 type Lacking = ReadonlyMap<SeenComponent, readonly ForbiddenPairId[]>;

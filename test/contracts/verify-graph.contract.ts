@@ -82,6 +82,19 @@ export const verifyGraphContract: Contract<VerifiedGraph> = {
     );
   },
 
+  "counts a profile once whose forbidden pairs stand on two pages, and mends both": async ({ port }) => {
+    const { workspace, pairIds, ann } = await forbidden(port);
+    await damage(port, workspace, ann, []);
+    const own = only(port.copying, workspace);
+    const oneByOne: GraphCopying = {
+      ...own,
+      dump: (kind, page) => own.dump(kind, kind === "forbiddenPairs" ? { ...page, limit: 1 } : page),
+    };
+    assert.match((await check(port, workspace, false, oneByOne)).join("\n"), /^profile_summaries: 1 [^;]*$/);
+    assert.match((await check(port, workspace, true, oneByOne)).join("\n"), /^profile_summaries: 1 .*; 1 mended/);
+    assert.deepEqual((await rowOf(port, workspace, ann)).forbidden, pairIds);
+  },
+
   "finds nothing wrong while a profile is being erased, also if one of it came back": async ({ port }) => {
     const workspace = aWorkspace();
     const spokes = Array.from({ length: 700 }, (_, n) => anIdentifier(`spoke${n}`));
