@@ -86,6 +86,9 @@ export const isDamaged = (error: unknown): boolean => error instanceof AppError 
 export const tooExpensive = (message: string, cause?: unknown): AppError =>
   new AppError("schema_too_expensive", `payload: ${message}.`, { errors: [{ path: "payload", message }], cause });
 
+/** The schema's own code failed on the payload. */
+export const uncheckable = (cause?: unknown): AppError => tooExpensive("cannot be checked against its schema", cause);
+
 export const isTooExpensive = (error: unknown): error is AppError =>
   error instanceof AppError && error.code === "schema_too_expensive";
 

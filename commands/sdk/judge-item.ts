@@ -182,6 +182,6 @@ async function unknownAfter(
 /** An error that says something about the item, and nothing about the service. */
 export function errorsOfItem(error: unknown): readonly ErrorItem[] {
   if (error instanceof Quarantining) return error.errors;
-  if (isTooExpensive(error)) return [{ path: "", message: "takes too long to check against its schema" }];
+  if (isTooExpensive(error)) return error.errors!.map(({ message }) => ({ path: "", message }));
   throw error;
 }

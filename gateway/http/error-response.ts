@@ -45,7 +45,7 @@ const KINDS: Readonly<Record<ErrorCode, Kind>> = {
   unknown_schema: { status: 422, title: "Unknown schema" },
   payload_too_large: { status: 422, title: "The payload is too large" },
   invalid_schema: { status: 422, title: "The schema is not accepted" },
-  schema_too_expensive: { status: 422, title: "Validation takes too long" },
+  schema_too_expensive: { status: 422, title: "Validation was given up" },
   window_exceeds_retention: { status: 422, title: "The rule looks back further than events are kept" },
   idempotency_mismatch: { status: 422, title: "The Idempotency-Key was used with another body" },
   blocked_identifier: { status: 422, title: "Blocked values identify nobody" },

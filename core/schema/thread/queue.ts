@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { tooExpensive, type AppError } from "../../errors.js";
+import { tooExpensive, uncheckable, type AppError } from "../../errors.js";
 import { busy, type Job, type JobTable } from "./jobs.js";
 import { openLink, type Link } from "./link.js";
 import { COMPILED_MAX, type Answer } from "./protocol.js";
@@ -127,7 +127,7 @@ export function createLine(jobs: JobTable, { onCost, hasSpare, open = openLink }
       post(job);
     } else {
       charge(job, stagesMs);
-      jobs.finish(job, answer.kind === "failed" ? tooLong() : answer);
+      jobs.finish(job, answer.kind === "failed" ? uncheckable() : answer);
     }
     fill();
   };

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ValidateFunction } from "ajv";
 import { LRUCache } from "lru-cache";
 import type { SchemaVersion } from "../../catalog/catalog.js";
-import { isTooExpensive, moreThan, tooExpensive, type ErrorItem } from "../../errors.js";
+import { isTooExpensive, moreThan, tooExpensive, uncheckable, type ErrorItem } from "../../errors.js";
 import { compileSchema } from "./engine.js";
 import { OUT_OF_FUEL, withFuel } from "../limits/fuel.js";
 import type { SchemaObject } from "../keywords.js";
@@ -115,7 +115,8 @@ function checkHere(
   } catch (error) {
     if (error === OUT_OF_FUEL) return null;
     if (error instanceof RangeError) throw tooExpensive("is nested too deeply to be checked");
-    throw error;
+    // Code that Ajv makes for a few odd schemas throws for some payloads: whether they match is not known.
+    throw uncheckable(error);
   }
 }
 

@@ -133,6 +133,21 @@ describe("Validating a payload", () => {
       }
   });
 
+  it("refuses a payload on which the code of its schema fails, here, in the thread and in full", async () => {
+    const schema = {
+      anyOf: [true, { unevaluatedProperties: false }],
+      patternProperties: { "^a": {} },
+      unevaluatedProperties: { type: "string" },
+    };
+    const refused = { code: "schema_too_expensive", message: "payload: cannot be checked against its schema." };
+    for (const linear of [true, false]) {
+      const odd = aSchema(schema, { schemaId: `odd ${linear}` as SchemaId, linear });
+      assert.deepEqual(await validator.check(odd, { b: "x" }, bytesOf({ b: "x" })), []);
+      await assert.rejects(async () => validator.check(odd, { a: 1 }, bytesOf({ a: 1 })), refused);
+      await assert.rejects(() => validator.checkAll(odd, bytesOf({ a: linear })), refused);
+    }
+  });
+
   it("keeps two patterns of one schema apart", async () => {
     const schema = { properties: { a: { pattern: "^a$" }, b: { pattern: "^b$" } } };
     assert.deepEqual(await check(validator, schema, { a: "a", b: "b" }), []);
