@@ -1,5 +1,5 @@
 import type { ErrorItem } from "../../errors.js";
-import { openDocument } from "../document.js";
+import { openDocument, type SchemaDocument } from "../document.js";
 import { canonical } from "../validation/equality.js";
 import { isObject, type Schema, type SchemaObject } from "../keywords.js";
 import { compilePattern, type Pattern } from "../limits/pattern.js";
@@ -10,6 +10,8 @@ export interface Pair {
   readonly path: string;
   /** An `unevaluated*: false` around it counts what it evaluates of the same value. */
   readonly isClosed?: boolean;
+  /** The previous schema of the whole value, where `previous` is a part of it that judges the same value. */
+  readonly whole?: Schema;
 }
 
 /** The state of comparing two versions: what was found, and which pairs need no second look. */
@@ -22,6 +24,8 @@ export interface Comparison {
   take(): Pair | null;
   /** The values that the keyword allows, each as the one text of all that are equal to it; null means any value. */
   listed(schema: SchemaObject, keyword: "enum" | "const"): ReadonlySet<string> | null;
+  /** All schemas of the previous version that judge the same value as this one, itself first. */
+  partsOf(previous: Schema): readonly SchemaObject[];
   /** Whether a pattern of names is of this name. */
   matches(pattern: string, name: string): boolean;
   /** Identical, including everything that they refer to. */
@@ -41,10 +45,14 @@ const SILENT = new Set(
 const judges = (schema: SchemaObject): boolean =>
   Object.keys(schema).some((keyword) => keyword !== "$ref" && !SILENT.has(keyword));
 
+type Seen = Record<"open" | "closed", Map<object, Set<object>>>;
+
 export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObject): Comparison {
   const documents = { previous: openDocument(previousRoot), next: openDocument(nextRoot) };
   const problems: ErrorItem[] = [];
-  const seen = { open: new Map<object, Set<object>>(), closed: new Map<object, Set<object>>() };
+  /** Of each whole value: what is known of its other parts decides about a part. */
+  const seen = new Map<object, Seen>();
+  const parts = new Map<object, readonly SchemaObject[]>();
   const sameSoFar = new Map<object, Set<object>>();
   const waiting: Pair[] = [];
   /** Of each list of values: a schema is compared with many, and its list may be long. */
@@ -71,12 +79,12 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
   const add = (given: Pair): void => {
     const pair = { ...given, previous: target(given.previous, "previous"), next: target(given.next, "next") };
     const { previous, next } = pair;
-    if (
-      isObject(previous) &&
-      isObject(next) &&
-      !addPair(pair.isClosed === true ? seen.closed : seen.open, previous, next)
-    )
-      return;
+    if (isObject(previous) && isObject(next)) {
+      const whole = isObject(pair.whole) ? pair.whole : previous;
+      const known: Seen = seen.get(whole) ?? { open: new Map(), closed: new Map() };
+      seen.set(whole, known);
+      if (!addPair(pair.isClosed === true ? known.closed : known.open, previous, next)) return;
+    }
     if (waiting.length < PAIRS_MAX) waiting.push(pair);
     if (waiting.length === PAIRS_MAX && !isFull) {
       isFull = true;
@@ -113,6 +121,16 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     return known;
   };
 
+  const partsOf = (whole: Schema): readonly SchemaObject[] => {
+    if (!isObject(whole)) return [];
+    const known = parts.get(whole);
+    if (known !== undefined) return known;
+    const found = new Set([whole]);
+    for (const one of found) for (const part of inPlace(one, documents.previous)) found.add(part);
+    parts.set(whole, [...found]);
+    return [...found];
+  };
+
   const matches = (source: string, name: string): boolean => {
     const pattern = patterns.get(source) ?? compilePattern(source);
     patterns.set(source, pattern);
@@ -136,7 +154,18 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     );
   };
 
-  return { problems, refuse, add, take, listed, matches, isSame: (previous, next) => isSame(previous, next) };
+  return { problems, refuse, add, take, listed, partsOf, matches, isSame: (previous, next) => isSame(previous, next) };
+}
+
+/** The schemas in this one that judge the same value as it. */
+function inPlace(schema: SchemaObject, document: SchemaDocument): readonly SchemaObject[] {
+  const { $ref, $dynamicRef, not, dependentSchemas, dependencies } = schema;
+  const several = [schema["allOf"], schema["anyOf"], schema["oneOf"]].flatMap((list) =>
+    Array.isArray(list) ? (list as readonly unknown[]) : [],
+  );
+  const named = [dependentSchemas, dependencies].flatMap((map) => (isObject(map) ? Object.values(map) : []));
+  const referred = [$ref, $dynamicRef].map((one) => (one === undefined ? undefined : document.resolve(one)));
+  return [...several, ...named, ...referred, not, schema["if"], schema["then"], schema["else"]].filter(isObject);
 }
 
 /** False when the pair was already there. */

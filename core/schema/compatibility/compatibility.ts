@@ -33,7 +33,7 @@ function compareIdentity(
   if (previous.elements !== null) compareIdentity(comparison, previous.elements, next?.elements, `${path}.items`);
 }
 
-function compare(comparison: Comparison, { previous, next, path, isClosed = false }: Pair): void {
+function compare(comparison: Comparison, { previous, next, path, isClosed = false, whole = previous }: Pair): void {
   if ((next === true && !isClosed) || previous === false) return;
   if (next === false) {
     comparison.refuse(path, "no longer allows any value");
@@ -41,10 +41,10 @@ function compare(comparison: Comparison, { previous, next, path, isClosed = fals
   }
   const [before, after] = [objectOf(previous, isClosed), objectOf(next, isClosed)];
   boundProblems(comparison, before, after, path);
-  compareObjects(comparison, before, after, path);
+  compareObjects(comparison, before, after, path, whole);
   compareArrays(comparison, before, after, path);
   compareUnevaluated(comparison, before, after, path);
-  compareCombinators(comparison, before, after, path);
+  compareCombinators(comparison, before, after, path, whole);
 }
 
 const ANYTHING: SchemaObject = {};
@@ -60,12 +60,18 @@ const mapOf = (value: unknown): SchemaObject => (isObject(value) ? value : {});
 const heldBy = (map: SchemaObject, name: string): Schema | undefined =>
   Object.hasOwn(map, name) && isSchema(map[name]) ? map[name] : undefined;
 
-function compareObjects(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+function compareObjects(
+  comparison: Comparison,
+  previous: SchemaObject,
+  next: SchemaObject,
+  path: string,
+  whole: Schema,
+): void {
   compareRequired(comparison, previous, next, path);
-  compareProperties(comparison, previous, next, path);
+  compareProperties(comparison, previous, next, path, whole);
   for (const keyword of ["additionalProperties", "unevaluatedProperties", "propertyNames"])
     compareOne(comparison, previous, next, path, keyword);
-  compareDependencies(comparison, previous, next, path);
+  compareDependencies(comparison, previous, next, path, whole);
 }
 
 /** A schema for the other properties, or for the names, in both versions; when absent it accepts everything. */
@@ -87,7 +93,13 @@ function compareRequired(comparison: Comparison, previous: SchemaObject, next: S
     if (!before.has(name)) comparison.refuse(`${path}.required`, `makes ${name} required`);
 }
 
-function compareProperties(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+function compareProperties(
+  comparison: Comparison,
+  previous: SchemaObject,
+  next: SchemaObject,
+  path: string,
+  whole: Schema,
+): void {
   for (const keyword of ["properties", "patternProperties"] as const) {
     const before = mapOf(previous[keyword]);
     const after = mapOf(next[keyword]);
@@ -99,8 +111,11 @@ function compareProperties(comparison: Comparison, previous: SchemaObject, next:
       else compareRemoved(comparison, was, next, path, name);
     }
     for (const name of Object.keys(after))
-      if (!Object.hasOwn(before, name))
-        compareAdded(comparison, previous, heldBy(after, name) ?? true, keyword, path, name);
+      if (!Object.hasOwn(before, name)) {
+        const added = { keyword, name, now: heldBy(after, name) ?? true, path: `${path}.${keyword}.${name}` };
+        const others = comparison.partsOf(whole).filter((one) => one !== previous);
+        compareAdded(comparison, [previous, ...others], added);
+      }
   }
 }
 
@@ -112,33 +127,42 @@ function compareRemoved(comparison: Comparison, was: Schema, next: SchemaObject,
   else comparison.add({ previous: was, next: rest, path: `${path}.${keyword}` });
 }
 
+interface Added {
+  readonly keyword: "properties" | "patternProperties";
+  readonly name: string;
+  readonly now: Schema;
+  readonly path: string;
+}
+
 /**
- * A new optional property is compatible, unless such names had a schema of their own; then it must accept what that schema accepted. A
- * new pattern must accept what was accepted under each name that it may be of.
+ * A new optional property is compatible, unless such names had a schema of their own in this schema or in another one of the same
+ * value; then it must accept what each of them accepted. A new pattern must accept what was accepted under each name that it may be of.
  */
 function compareAdded(
   comparison: Comparison,
-  previous: SchemaObject,
-  now: Schema,
-  keyword: "properties" | "patternProperties",
-  path: string,
-  name: string,
+  judges: readonly SchemaObject[],
+  { keyword, name, now, path }: Added,
 ): void {
-  const { additionalProperties, unevaluatedProperties } = previous;
-  const [listed, patterns] = [mapOf(previous["properties"]), mapOf(previous["patternProperties"])];
   const judge = (was: unknown): void => {
-    if (isSchema(was)) comparison.add({ previous: was, next: now, path: `${path}.${keyword}.${name}` });
+    if (isSchema(was)) comparison.add({ previous: was, next: now, path });
   };
-  if (keyword === "patternProperties") {
-    judge(additionalProperties ?? true);
-    for (const one of Object.keys(listed)) if (comparison.matches(name, one)) judge(listed[one]);
-    // Whether two patterns are of one name is not looked into.
-    for (const one of Object.keys(patterns)) judge(patterns[one]);
-    return;
+  for (const [at, one] of judges.entries()) {
+    const [listed, patterns] = [mapOf(one["properties"]), mapOf(one["patternProperties"])];
+    const rest = one["additionalProperties"] ?? one["unevaluatedProperties"];
+    if (keyword === "patternProperties") {
+      // Only the schema itself, which comes first, is asked what it says of all others: a part that says nothing takes everything.
+      if (at === 0) judge(one["additionalProperties"] ?? true);
+      else if (isObject(rest)) judge(rest);
+      for (const other of Object.keys(listed)) if (comparison.matches(name, other)) judge(listed[other]);
+      // Whether two patterns are of one name is not looked into.
+      for (const other of Object.keys(patterns)) judge(patterns[other]);
+      continue;
+    }
+    const own = Object.keys(patterns).filter((pattern) => comparison.matches(pattern, name));
+    for (const pattern of own) judge(patterns[pattern]);
+    if (Object.hasOwn(listed, name)) judge(listed[name]);
+    else if (own.length === 0 && isObject(rest)) judge(rest);
   }
-  const others = [additionalProperties ?? unevaluatedProperties];
-  for (const one of Object.keys(patterns)) if (comparison.matches(one, name)) others.push(patterns[one]);
-  for (const was of others) if (isObject(was)) judge(was);
 }
 
 /** What had a schema of its own, and has none any more, is judged as unevaluated. */
@@ -156,7 +180,13 @@ function compareUnevaluated(comparison: Comparison, previous: SchemaObject, next
     if (at >= left) compareWith(unevaluatedItems, was, `items.${at}`);
 }
 
-function compareDependencies(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+function compareDependencies(
+  comparison: Comparison,
+  previous: SchemaObject,
+  next: SchemaObject,
+  path: string,
+  whole: Schema,
+): void {
   for (const keyword of ["dependentRequired", "dependentSchemas", "dependencies"]) {
     const before = mapOf(previous[keyword]);
     const after = mapOf(next[keyword]);
@@ -167,7 +197,7 @@ function compareDependencies(comparison: Comparison, previous: SchemaObject, nex
       if (!isSchema(now)) {
         const known = new Set(stringsOf(was));
         if (stringsOf(now).some((one) => !known.has(one))) comparison.refuse(at, "requires more properties");
-      } else comparison.add({ previous: schemaOr(was, true), next: now, path: at });
+      } else comparison.add({ previous: schemaOr(was, true), next: now, path: at, whole });
     }
   }
 }
@@ -210,8 +240,14 @@ const COMBINATORS: readonly (readonly string[])[] = [["anyOf"], ["oneOf"], ["not
 /** Where something is unevaluated, these must stay the same too. */
 const DEPENDENT: typeof COMBINATORS = [["dependentSchemas"], ["dependencies"]];
 
-function compareCombinators(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
-  compareAllOf(comparison, previous, next, path);
+function compareCombinators(
+  comparison: Comparison,
+  previous: SchemaObject,
+  next: SchemaObject,
+  path: string,
+  whole: Schema,
+): void {
+  compareAllOf(comparison, previous, next, path, whole);
   // Without the combinator, what it evaluated counts as unevaluated.
   const isOpen = next["unevaluatedProperties"] === undefined && next["unevaluatedItems"] === undefined;
   for (const group of isOpen ? COMBINATORS : [...COMBINATORS, ...DEPENDENT]) {
@@ -223,7 +259,13 @@ function compareCombinators(comparison: Comparison, previous: SchemaObject, next
 
 const UNEVALUATED = ["unevaluatedProperties", "unevaluatedItems"];
 
-function compareAllOf(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+function compareAllOf(
+  comparison: Comparison,
+  previous: SchemaObject,
+  next: SchemaObject,
+  path: string,
+  whole: Schema,
+): void {
   const before = Array.isArray(previous["allOf"]) ? previous["allOf"].filter(isSchema) : [];
   const after = Array.isArray(next["allOf"]) ? next["allOf"].filter(isSchema) : [];
   const isClosed = UNEVALUATED.some((keyword) => next[keyword] === false);
@@ -237,5 +279,5 @@ function compareAllOf(comparison: Comparison, previous: SchemaObject, next: Sche
     return;
   }
   for (const [at, schema] of after.entries())
-    comparison.add({ previous: before[at]!, next: schema, path: `${path}.allOf.${at}`, isClosed });
+    comparison.add({ previous: before[at]!, next: schema, path: `${path}.allOf.${at}`, isClosed, whole });
 }

@@ -24,6 +24,15 @@ const COMPATIBLE: Readonly<Record<string, readonly [previous: object, next: obje
     { properties: { x_a: text, b: number }, additionalProperties: false },
     { properties: { x_a: text, b: number }, patternProperties: { "^x_": text }, additionalProperties: false },
   ],
+  "a property is new in one part that a condition of another one knows, and takes what the condition took": [
+    { if: { properties: { b: { ...text, const: "x" } } }, then: a(text), allOf: [ref("base")], $defs: { base: {} } },
+    {
+      if: { properties: { b: { ...text, const: "x" } } },
+      then: a(text),
+      allOf: [ref("base")],
+      $defs: { base: { properties: { b: text } } },
+    },
+  ],
   "a new property takes what the pattern of its name took": [
     { patternProperties: { "^x_": text, "^y_": number } },
     { properties: { x_a: { type: ["string", "null"] } }, patternProperties: { "^x_": text, "^y_": number } },
@@ -95,6 +104,44 @@ const INCOMPATIBLE: Readonly<Record<string, readonly [previous: object, next: ob
     { patternProperties: { "^x": text }, additionalProperties: false },
     { patternProperties: { "^x": text, "^x_": number }, additionalProperties: false },
     "schema.patternProperties.^x_.type",
+  ],
+  "a property is new in a part of allOf, and refuses what the schema around it took": [
+    { properties: { b: {} }, allOf: [ref("base")], $defs: { base: {} } },
+    { properties: { b: {} }, allOf: [ref("base")], $defs: { base: { properties: { b: number } } } },
+    "schema.allOf.0.properties.b.type",
+  ],
+  "a property is new that refuses what a part of allOf took": [
+    { allOf: [{ allOf: [ref("base")] }], $defs: { base: { properties: { b: {} } } } },
+    { properties: { b: number }, allOf: [{ allOf: [ref("base")] }], $defs: { base: { properties: { b: {} } } } },
+    "schema.properties.b.type",
+  ],
+  "a property is new in a part of allOf, and refuses what another part took": [
+    { allOf: [a(text), {}] },
+    { allOf: [a(text), a(number)] },
+    "schema.allOf.1.properties.a.type",
+  ],
+  "a property is new in a part, and refuses what the schema of the others took": [
+    { additionalProperties: text, allOf: [{}] },
+    { additionalProperties: text, allOf: [a(number)] },
+    "schema.allOf.0.properties.a.type",
+  ],
+  "a dependent schema is new that refuses what the schema around it took": [
+    { properties: { a: {}, b: {} } },
+    { properties: { a: {}, b: {} }, dependentSchemas: { a: { properties: { b: number } } } },
+    "schema.dependentSchemas.a.properties.b.type",
+  ],
+  "the same part is new in two places, of which one has the property elsewhere": [
+    { properties: { x: { allOf: [ref("t")] }, y: { properties: { b: {} }, allOf: [ref("t")] } }, $defs: { t: {} } },
+    {
+      properties: { x: { allOf: [ref("t")] }, y: { properties: { b: {} }, allOf: [ref("t")] } },
+      $defs: { t: { properties: { b: number } } },
+    },
+    "schema.properties.y.allOf.0.properties.b.type",
+  ],
+  "a new pattern refuses a property that another part lists": [
+    { properties: { x_a: text }, allOf: [{ additionalProperties: true }] },
+    { properties: { x_a: text }, allOf: [{ additionalProperties: true, patternProperties: { "^x_": number } }] },
+    "schema.allOf.0.patternProperties.^x_.type",
   ],
   "a new property refuses what the pattern of its name took": [
     { patternProperties: { "^x_": text } },
