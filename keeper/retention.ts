@@ -30,18 +30,20 @@ interface Walk {
   /** Read already, to come. */
   readonly ahead: WorkspaceId[];
   last: WorkspaceId | null;
-  /** Inside the first of `ahead`; null: at its beginning. */
-  schemaId: SchemaId | null;
+  /** Of the first of `ahead`, schema by schema; null: not read yet. What is about to go is judged by what the catalog says then. */
+  retentions: readonly (readonly [SchemaId, number])[] | null;
+  /** The place in them, and inside that schema. */
+  at: number;
   after: Arrival | null;
 }
 
-const begin = (): Walk => ({ ahead: [], last: null, schemaId: null, after: null });
+const begin = (): Walk => ({ ahead: [], last: null, retentions: null, at: 0, after: null });
 
 /** Drops the events whose retention is over, schema by schema, the oldest first. */
 export function createRetention({ catalog, events, audiences, marks, log, now }: RetentionDeps): Task {
   let walk = begin();
 
-  const retentions = (workspace: WorkspaceId) => readRetentions({ catalog }, workspace);
+  const readAll = (workspace: WorkspaceId) => readRetentions({ catalog }, workspace);
 
   /** False: there is none. */
   const enterWorkspace = async (): Promise<boolean> => {
@@ -50,11 +52,6 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
     walk.ahead.push(...page.map(({ workspaceId }) => workspaceId));
     walk.last = walk.ahead.at(-1) ?? null;
     return walk.ahead.length > 0;
-  };
-
-  const goTo = (schemaId: SchemaId | null, after: Arrival | null): void => {
-    walk.schemaId = schemaId;
-    walk.after = after;
   };
 
   /** Has somebody look at the profiles of these facets, if the workspace has audiences. */
@@ -84,18 +81,18 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
     }
   };
 
-  /** The oldest events of the schema that had outlived their retention before they were read, and still have. */
+  /** The oldest events of the schema that had outlived their retention before they were read, and still have. False: there are no more. */
   const dropSome = async (
     workspace: WorkspaceId,
     schemaId: SchemaId,
     days: number,
     after: Arrival | null,
-  ): Promise<void> => {
+  ): Promise<{ readonly last: Arrival | null } | false> => {
     const page = { after, until: expiredBefore(days, now(workspace)), limit: DROPS_PER_PIECE };
     const found = await events.ofSchema(workspace, schemaId, page);
     if (found.length > 0) {
       // Read again, right before they go: it may have been lengthened meanwhile.
-      const until = expiredBefore((await retentions(workspace)).get(schemaId) ?? Infinity, now(workspace));
+      const until = expiredBefore((await readAll(workspace)).get(schemaId) ?? Infinity, now(workspace));
       const over = found.filter(({ receivedAt }) => receivedAt < until);
       const facets = over.flatMap(({ facet }) => facet ?? []);
       // Whoever dies between the two leaves marks, and what was dropped is found no more.
@@ -105,7 +102,7 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
       await follow(workspace, facets);
     }
     const last = found.length < DROPS_PER_PIECE ? null : found.at(-1)!;
-    if (last !== null || (await removeSome(workspace, schemaId, days))) goTo(schemaId, last);
+    return (last !== null || (await removeSome(workspace, schemaId, days))) && { last };
   };
 
   /** The same for what never became an event. False: there are no more, or all of them are damaged. */
@@ -113,7 +110,7 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
     const page = { until: expiredBefore(days, now(workspace)), limit: DROPS_PER_PIECE };
     const found = await events.looseLetters(workspace, schemaId, page);
     if (found.length === 0) return false;
-    const until = expiredBefore((await retentions(workspace)).get(schemaId) ?? Infinity, now(workspace));
+    const until = expiredBefore((await readAll(workspace)).get(schemaId) ?? Infinity, now(workspace));
     const over = found.filter(({ receivedAt }) => receivedAt < until).map(({ deadLetterId }) => deadLetterId);
     const removed = await passingDamaged(workspace, over, (some) => events.removeLetters(workspace, some));
     // The page begins with those that stay: where nothing went, it would come again.
@@ -128,19 +125,17 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
         return BETWEEN_WALKS_MS;
       }
       // A workspace, and then a schema, counts as done before it is tended: one that fails must not hold up the others in the next piece.
-      const { schemaId: from, after } = walk;
+      const { retentions: known, at, after } = walk;
       const workspace = walk.ahead.shift()!;
-      goTo(null, null);
-      const next = [...(await retentions(workspace))].find(([schemaId]) => schemaId >= (from ?? ""));
+      Object.assign(walk, { retentions: null, at: 0, after: null });
+      const retentions = known ?? [...(await readAll(workspace))];
+      const next = retentions[at];
       if (next === undefined) return 0;
-      const [schemaId, days] = next;
       walk.ahead.unshift(workspace);
-      goTo(behind(schemaId), null);
-      await dropSome(workspace, schemaId, days, schemaId === from ? after : null);
+      Object.assign(walk, { retentions, at: at + 1 });
+      const more = await dropSome(workspace, ...next, after);
+      if (more !== false) Object.assign(walk, { at, after: more.last });
       return 0;
     },
   };
 }
-
-/** The text that comes next. */
-const behind = (schemaId: SchemaId): SchemaId => `${schemaId}\0` as SchemaId;

@@ -11,14 +11,17 @@ export async function watchRetention(
   backends: Deps,
   now: () => number,
 ): Promise<(workspace: WorkspaceId) => Promise<boolean>> {
-  const oldest = new Map<SchemaId, EventId | null>();
+  // Workspaces may use the same schema ids.
+  const oldest = new Map<WorkspaceId, ReadonlyMap<SchemaId, EventId | null>>();
   await forEachWorkspace(backends, async (workspace) => {
+    const own = new Map<SchemaId, EventId | null>();
     for (const schemaId of (await readRetentions(backends, workspace)).keys())
-      oldest.set(schemaId, (await oldestOf(backends, workspace, schemaId))?.eventId ?? null);
+      own.set(schemaId, (await oldestOf(backends, workspace, schemaId))?.eventId ?? null);
+    if (own.size > 0) oldest.set(workspace, own);
   });
   return async (workspace) => {
     for (const [schemaId, days] of await readRetentions(backends, workspace)) {
-      const first = oldest.get(schemaId);
+      const first = oldest.get(workspace)?.get(schemaId);
       // There was none to be taken.
       if (first === null) continue;
       const present = await oldestOf(backends, workspace, schemaId);

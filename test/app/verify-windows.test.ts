@@ -3,14 +3,16 @@ import { servicesOf } from "../../app/gateway.js";
 import { createFindings } from "../../app/verify/findings.js";
 import { verifyDocuments } from "../../app/verify/documents.js";
 import { verifyMembers } from "../../app/verify/members.js";
+import { watchRetention } from "../../app/verify/retention.js";
 import { createPurge } from "../../commands/erasures/purge.js";
 import { readConfig } from "../../core/config.js";
 import type { StoredEvent } from "../../core/event/event.js";
-import type { EventId, WorkspaceId } from "../../core/ids.js";
+import { newId, type EventId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
 import type { Log } from "../../core/log.js";
 import { NO_METRICS } from "../../core/metrics.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import { openValidator } from "../../core/schema/validation/validator.js";
+import { aDataset, aWorkspace } from "../support/builders.js";
 import { at, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -91,6 +93,29 @@ describe("npm run verify, of what ends by itself while it runs", () => {
     assert.match(findings.lines()[0]!, /^wrong_facets: 1 .*; 1 mended/);
     assert.equal(findings.open(), 0);
     assert.equal(await countOf(workspace), 2);
+  });
+
+  it("knows of each workspace whether its retention takes events, though all use the same schema ids", async () => {
+    const schemaId = "order" as SchemaId;
+    const workspaces = [aWorkspace(), aWorkspace(), aWorkspace()].toSorted((a, b) =>
+      a.workspaceId < b.workspaceId ? -1 : 1,
+    );
+    const [taken, kept, none] = workspaces.map(({ workspaceId }) => workspaceId) as [
+      WorkspaceId,
+      WorkspaceId,
+      WorkspaceId,
+    ];
+    const firsts = new Map([taken, kept].map((workspace) => [workspace, newId<EventId>()]));
+    const catalog = {
+      workspaces: async ({ after }: { readonly after: WorkspaceId | null }) => (after === null ? workspaces : []),
+      datasets: async (workspace: WorkspaceId) => [aDataset({ workspace, schemaId, retentionDays: 30 })],
+    };
+    const ofSchema = async (workspace: WorkspaceId) =>
+      firsts.has(workspace) ? [{ eventId: firsts.get(workspace)!, receivedAt: Date.now(), facet: null }] : [];
+    const backends = { catalog, events: { ofSchema } } as unknown as Parameters<typeof watchRetention>[0];
+    const mayHaveTaken = await watchRetention(backends, Date.now);
+    firsts.set(taken, newId());
+    assert.deepEqual(await Promise.all([taken, kept, none].map(mayHaveTaken)), [true, false, false]);
   });
 
   it("judges a profile by a time that is later than the look at it", async () => {

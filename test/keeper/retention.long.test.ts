@@ -110,6 +110,27 @@ describe("retention", () => {
     assert.deepEqual(await statuses(late), ["dropped"]);
   });
 
+  it("the datasets of a workspace are read once in a walk, however many schemas they are of", async () => {
+    const workspace = await newWorkspace();
+    for (let n = 0; n < 250; n += 1) await retain(workspace, `visit${n}`, 30);
+    let reads = 0;
+    const task = createRetention({
+      ...noAudiences,
+      log: silentLog,
+      catalog: {
+        workspaces: (page) => catalog.workspaces(page),
+        datasets: (of, page) => {
+          if (of === workspace) reads += 1;
+          return catalog.datasets(of, page);
+        },
+      },
+      events,
+      now: () => NOW,
+    });
+    while ((await task.step()) === 0);
+    assert.equal(reads, 3, "three pages");
+  });
+
   it("the longest of the schema's datasets counts; one without a limit, or none at all, keeps its events", async () => {
     const [workspace, other] = [await newWorkspace(), await newWorkspace()];
     for (const days of [5, 10, 7]) await retain(workspace, "visit", days);
