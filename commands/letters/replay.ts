@@ -53,12 +53,14 @@ export interface Skipped {
 export interface ReplayAnswer {
   readonly replayed: number;
   readonly skipped: readonly Skipped[];
-  /** Open letters of the selection that it did not come to. */
+  /** Open letters of the selection that it did not come to; at most `REMAINING_MAX`. */
   readonly remaining: number;
   /** Where to go on; null at the end. */
   readonly last: LetterPosition | null;
 }
 
+/** More are not counted: it takes time, and each further call of a replay counts again. */
+export const REMAINING_MAX = 10_000;
 /** Looked at in one call. */
 export const LETTERS_MAX = 1_000;
 /** Read, queued and noted together: each may be as large as a payload may be. */
@@ -99,7 +101,9 @@ export async function replayLetters(
     last = end;
   }
   const remaining =
-    last === null ? 0 : await services.events.countOpenLetters(workspace, { ...selection, after: last });
+    last === null
+      ? 0
+      : await services.events.countOpenLetters(workspace, { ...selection, after: last, max: REMAINING_MAX });
   return { replayed, skipped, remaining, last: remaining === 0 ? null : last };
 }
 

@@ -209,7 +209,8 @@ export interface EventStore extends Port {
   findDeadLetter(workspace: WorkspaceId, deadLetterId: DeadLetterId): Promise<DeadLetter | null>;
   /** The open ones, oldest first. */
   openLetters(workspace: WorkspaceId, page: OpenLetters & { readonly limit: number }): Promise<readonly DeadLetter[]>;
-  countOpenLetters(workspace: WorkspaceId, page: OpenLetters): Promise<number>;
+  /** At most `max`, however many there are. */
+  countOpenLetters(workspace: WorkspaceId, page: OpenLetters & { readonly max: number }): Promise<number>;
   /** Notes that this replay was queued, durably; the highest number stands. Nothing where there is no such letter. */
   noteReplay(workspace: WorkspaceId, deadLetterId: DeadLetterId, replay: number, at: number): Promise<void>;
   /** Dead letters that kill no event, and whose messages of the schema were received before `until`; the oldest of these messages first. */

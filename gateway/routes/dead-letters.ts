@@ -1,6 +1,12 @@
 import { Type } from "typebox";
 import { listLetters, opened, readLetter, type ReadLetter } from "../../commands/letters/read.js";
-import { LETTERS_MAX, replayLetters, SKIP_REASONS, type Skipped } from "../../commands/letters/replay.js";
+import {
+  LETTERS_MAX,
+  REMAINING_MAX,
+  replayLetters,
+  SKIP_REASONS,
+  type Skipped,
+} from "../../commands/letters/replay.js";
 import type { Services } from "../../commands/services.js";
 import type { ErrorItem } from "../../core/errors.js";
 import { violationsOf } from "../../core/event/notes.js";
@@ -44,7 +50,7 @@ const REPLAYED = record({
   skipped: Type.Array(
     record({ dead_letter_id: UUID, why: Type.Enum([...SKIP_REASONS]), errors: Type.Array(ERROR_ITEM) }),
   ),
-  remaining: Type.Integer({ minimum: 0 }),
+  remaining: Type.Integer({ minimum: 0, maximum: REMAINING_MAX }),
   next_cursor: NEXT_CURSOR,
   dry_run: Type.Optional(Type.Literal(true)),
 });

@@ -101,9 +101,10 @@ export const STORE_TABLES: Tables = {
     received_at INTEGER
   );
   CREATE INDEX dead_letters_open ON dead_letters (ws, at, id) WHERE times > replayed;
-  CREATE INDEX dead_letters_age ON dead_letters (ws, at, id);
-  CREATE INDEX dead_letters_reason ON dead_letters (ws, reason, at, id);
-  CREATE INDEX dead_letters_key ON dead_letters (ws, key_id, at, id);
+  -- What tells the open ones from the replayed is in them too: in its row, it stands behind the message.
+  CREATE INDEX dead_letters_age ON dead_letters (ws, at, id, times, replayed);
+  CREATE INDEX dead_letters_reason ON dead_letters (ws, reason, at, id, times, replayed);
+  CREATE INDEX dead_letters_key ON dead_letters (ws, key_id, at, id, times, replayed);
   CREATE INDEX dead_letters_loose ON dead_letters (ws, schema_id, received_at, id) WHERE kills_event = 0;
   CREATE INDEX dead_letters_event ON dead_letters (ws, event_id, at, id);
 

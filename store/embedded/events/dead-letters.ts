@@ -92,8 +92,8 @@ export function createDeadLetters(
       const rows = await select(COLUMNS, openFilters(workspace, page), "ORDER BY at, id", limit);
       return rows.map((row) => toLetter(row as LetterRow));
     },
-    countOpenLetters: async (workspace, page) =>
-      (await select("count(*)", openFilters(workspace, page), "", 1))[0]![0] as number,
+    countOpenLetters: async (workspace, { max, ...page }) =>
+      (await select("1", openFilters(workspace, page), "", max)).length,
     looseLetters: async (workspace, schemaId, { until, limit }) => {
       const rows = await session.read(() => loose.all([workspace, schemaId, until, limit]));
       return rows.map(([id, receivedAt]) => ({

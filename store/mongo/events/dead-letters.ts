@@ -116,7 +116,8 @@ export function createDeadLetters(
       const found = await session.call(() => letters.find(openFilter(workspace, page), options).toArray());
       return found.map(toLetter);
     },
-    countOpenLetters: (workspace, page) => session.call(() => letters.countDocuments(openFilter(workspace, page))),
+    countOpenLetters: (workspace, { max, ...page }) =>
+      session.call(() => letters.countDocuments(openFilter(workspace, page), { limit: max })),
     looseLetters: async (workspace, schemaId, { until, limit }) => {
       const filter = { ws: workspace, schemaId, killsEvent: false, receivedAt: { $lt: until } };
       const options = { sort: { receivedAt: 1, _id: 1 }, limit, projection: { receivedAt: 1 } } as const;
