@@ -213,7 +213,10 @@ export interface EventStore extends Port {
   countOpenLetters(workspace: WorkspaceId, page: OpenLetters & { readonly max: number }): Promise<number>;
   /** Notes that this replay was queued, durably; the highest number stands. Nothing where there is no such letter. */
   noteReplay(workspace: WorkspaceId, deadLetterId: DeadLetterId, replay: number, at: number): Promise<void>;
-  /** Dead letters that kill no event, and whose messages of the schema were received before `until`; the oldest of these messages first. */
+  /**
+   * Dead letters that kill no event which stands, and whose messages of the schema were received before `until`; the oldest of these
+   * messages first.
+   */
   looseLetters(
     workspace: WorkspaceId,
     schemaId: SchemaId,

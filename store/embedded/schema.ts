@@ -105,7 +105,7 @@ export const STORE_TABLES: Tables = {
   CREATE INDEX dead_letters_age ON dead_letters (ws, at, id, times, replayed);
   CREATE INDEX dead_letters_reason ON dead_letters (ws, reason, at, id, times, replayed);
   CREATE INDEX dead_letters_key ON dead_letters (ws, key_id, at, id, times, replayed);
-  CREATE INDEX dead_letters_loose ON dead_letters (ws, schema_id, received_at, id) WHERE kills_event = 0;
+  CREATE INDEX dead_letters_received ON dead_letters (ws, schema_id, received_at, id);
   CREATE INDEX dead_letters_event ON dead_letters (ws, event_id, at, id);
 
   CREATE TABLE names (

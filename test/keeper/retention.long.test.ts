@@ -114,19 +114,12 @@ describe("retention", () => {
     const workspace = await newWorkspace();
     for (let n = 0; n < 250; n += 1) await retain(workspace, `visit${n}`, 30);
     let reads = 0;
-    const task = createRetention({
-      ...noAudiences,
-      log: silentLog,
-      catalog: {
-        workspaces: (page) => catalog.workspaces(page),
-        datasets: (of, page) => {
-          if (of === workspace) reads += 1;
-          return catalog.datasets(of, page);
-        },
-      },
-      events,
-      now: () => NOW,
-    });
+    const datasets: CatalogStore["datasets"] = (of, page) => {
+      if (of === workspace) reads += 1;
+      return catalog.datasets(of, page);
+    };
+    const counting = { ...catalog, datasets };
+    const task = createRetention({ ...noAudiences, log: silentLog, catalog: counting, events, now: () => NOW });
     while ((await task.step()) === 0);
     assert.equal(reads, 3, "three pages");
   });

@@ -1,7 +1,13 @@
 import type { Database } from "../../../core/database.js";
 import type { DeadLetterId, EventId, WorkspaceId } from "../../../core/ids.js";
-import type { DeadLetter, DeadLetterPage, EventStore, OpenLetters } from "../../../core/ports/event-store.js";
-import { foundBy } from "../../dead-letters.js";
+import type {
+  DeadLetter,
+  DeadLetterPage,
+  EventStore,
+  LooseLetter,
+  OpenLetters,
+} from "../../../core/ports/event-store.js";
+import { foundBy, readLoose, type AgedLetter } from "../../dead-letters.js";
 import type { Session } from "../session.js";
 import { createOwnKeys } from "../uuid.js";
 
@@ -23,6 +29,8 @@ export type LetterRow = readonly [
   replayedAt: number | null,
 ];
 
+type AgedRow = readonly [id: DeadLetterId, receivedAt: number, eventId: EventId | null, killsEvent: number];
+
 /** Newest first: by time, and within one millisecond by id. */
 export function createDeadLetters(
   database: Database,
@@ -34,15 +42,16 @@ export function createDeadLetters(
        message = excluded.message, times = excluded.times, key_id = excluded.key_id, schema_id = excluded.schema_id,
        received_at = excluded.received_at WHERE excluded.times > dead_letters.times`,
   );
-  const loose = database.prepare(
-    `SELECT id, received_at FROM dead_letters WHERE ws = ? AND schema_id = ? AND kills_event = 0 AND received_at < ?
-     ORDER BY received_at, id LIMIT ?`,
+  const aged = database.prepare(
+    `SELECT id, received_at, event_id, kills_event FROM dead_letters
+     WHERE ws = ? AND schema_id = ? AND received_at < ? AND (received_at, id) > (?, ?) ORDER BY received_at, id LIMIT ?`,
   );
   const find = database.prepare(`${SELECT_LETTER} WHERE id = ? AND ws = ?`);
   const note = database.prepare(
     `UPDATE dead_letters SET replayed = max(replayed, ?), replayed_at = max(coalesce(replayed_at, 0), ?)
      WHERE id = ? AND ws = ?`,
   );
+  const stands = database.prepare("SELECT 1 FROM events WHERE id = ? AND gone IS NULL");
   const isGone = database.prepare("SELECT 1 FROM events WHERE id = ? AND gone IS NOT NULL");
   const kill = database.prepare("UPDATE events SET reason = ? WHERE id = ?");
 
@@ -95,11 +104,21 @@ export function createDeadLetters(
     countOpenLetters: async (workspace, { max, ...page }) =>
       (await select("1", openFilters(workspace, page), "", max)).length,
     looseLetters: async (workspace, schemaId, { until, limit }) => {
-      const rows = await session.read(() => loose.all([workspace, schemaId, until, limit]));
-      return rows.map(([id, receivedAt]) => ({
-        deadLetterId: id as DeadLetterId,
-        receivedAt: receivedAt as number,
-      }));
+      const read = (after: LooseLetter | null): Promise<readonly AgedLetter[]> =>
+        session.read(() => {
+          const behind = [after?.receivedAt ?? -1, after?.deadLetterId ?? ""];
+          const rows = aged.all([workspace, schemaId, until, ...behind, limit]) as readonly AgedRow[];
+          return rows.map(([deadLetterId, receivedAt, eventId, kills]) => ({
+            deadLetterId,
+            receivedAt,
+            eventId,
+            killsEvent: kills === 1,
+          }));
+        });
+      const keyOf = createOwnKeys(workspace);
+      const standing = (ids: readonly EventId[]): Promise<ReadonlySet<EventId>> =>
+        session.read(() => new Set(ids.filter((id) => stands.get([keyOf(id)]) !== undefined)));
+      return readLoose(limit, read, standing);
     },
     noteReplay: (workspace, deadLetterId, replay, at) =>
       session.write(() => void note.run([replay, at, deadLetterId, workspace])),

@@ -6,12 +6,13 @@ import {
   type DeadLetterPage,
   type EventStore,
   type LetterPosition,
+  type LooseLetter,
   type OpenLetters,
 } from "../../../core/ports/event-store.js";
 import type { EventDocument } from "./documents.js";
-import { foundBy } from "../../dead-letters.js";
+import { foundBy, readLoose, type AgedLetter } from "../../dead-letters.js";
 import { isDuplicateKey } from "../failure.js";
-import { ownId } from "../own-id.js";
+import { idIn, ownId } from "../own-id.js";
 import type { Session } from "../session.js";
 
 export interface DeadLetterDocument {
@@ -44,11 +45,7 @@ export const DEAD_LETTER_INDEXES: readonly IndexDescription[] = [
   { name: "ofEvent", key: { ws: 1, eventId: 1, position: -1 } },
   { name: "ofReason", key: { ws: 1, reason: 1, position: -1 } },
   { name: "ofKey", key: { ws: 1, keyId: 1, position: -1 } },
-  {
-    name: "loose",
-    key: { ws: 1, schemaId: 1, receivedAt: 1, _id: 1 },
-    partialFilterExpression: { killsEvent: false },
-  },
+  { name: "received", key: { ws: 1, schemaId: 1, receivedAt: 1, _id: 1 } },
 ];
 
 /** Digits of the largest time that a number holds exactly. */
@@ -119,10 +116,24 @@ export function createDeadLetters(
     countOpenLetters: (workspace, { max, ...page }) =>
       session.call(() => letters.countDocuments(openFilter(workspace, page), { limit: max })),
     looseLetters: async (workspace, schemaId, { until, limit }) => {
-      const filter = { ws: workspace, schemaId, killsEvent: false, receivedAt: { $lt: until } };
-      const options = { sort: { receivedAt: 1, _id: 1 }, limit, projection: { receivedAt: 1 } } as const;
-      const found = await session.call(() => letters.find(filter, options).toArray());
-      return found.map(({ _id, receivedAt }) => ({ deadLetterId: _id, receivedAt: receivedAt! }));
+      const projection = { receivedAt: 1, eventId: 1, killsEvent: 1 };
+      const options = { sort: { receivedAt: 1, _id: 1 }, limit, projection } as const;
+      const read = async (after: LooseLetter | null): Promise<readonly AgedLetter[]> => {
+        const filter = { ws: workspace, schemaId, receivedAt: { $lt: until }, ...(after !== null && behind(after)) };
+        const found = await session.call(() => letters.find(filter, options).toArray());
+        return found.map(({ _id, receivedAt, eventId, killsEvent }) => ({
+          deadLetterId: _id,
+          receivedAt: receivedAt!,
+          eventId,
+          killsEvent,
+        }));
+      };
+      const standing = async (ids: readonly EventId[]): Promise<ReadonlySet<EventId>> => {
+        const filter = { _id: { $in: ids.map((id) => ownId(workspace, id)) }, gone: null };
+        const found = await session.call(() => events.find(filter, { projection: { _id: 1 } }).toArray());
+        return new Set(found.map(({ _id }) => idIn<EventId>(_id)));
+      };
+      return readLoose(limit, read, standing);
     },
     bury,
     deadLetters,
@@ -141,6 +152,10 @@ export function createDeadLetters(
     },
   };
 }
+
+const behind = ({ receivedAt, deadLetterId }: LooseLetter) => ({
+  $or: [{ receivedAt: { $gt: receivedAt } }, { receivedAt, _id: { $gt: deadLetterId } }],
+});
 
 const openFilter = (workspace: WorkspaceId, { reason, before, after }: OpenLetters) => ({
   ws: workspace,
