@@ -10,7 +10,7 @@ export interface Keeper {
   start(): void;
   /** Resolves when each task has found, after this call, that nothing is left for it to do now; or when the keeper is closed. */
   rest(): Promise<void>;
-  /** Task -> for how long it has had more to do than it did, milliseconds. */
+  /** Task -> for how long it has been behind, milliseconds. */
   lags(): ReadonlyMap<TaskName, number>;
   /** Begins no piece any more, and resolves when the one under way has ended. */
   close(): Promise<void>;
@@ -42,7 +42,9 @@ interface State {
   /** When it was last told that. */
   askedAt: number;
   failures: number;
-  /** Since when it has had more to do, or has failed; null while it has not. */
+  /** Its last piece found nothing more to do. */
+  isAtRest: boolean;
+  /** Null while it is not. */
   behindSince: number | null;
   isRunning: boolean;
   waiting: Waiting[];
@@ -62,6 +64,7 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
       dueAt: -Infinity,
       askedAt: -Infinity,
       failures: 0,
+      isAtRest: true,
       behindSince: null,
       isRunning: false,
       waiting: [],
@@ -108,9 +111,10 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
       state.isRunning = false;
     }
     const isWaiting = state.failures > 0 || task.isWaiting?.() === true;
-    const isBehind = inMs === 0 || isWaiting;
+    state.isAtRest = inMs > 0 && !isWaiting;
+    const isBehind = state.failures > 0 || (task.isBehind?.() ?? !state.isAtRest);
     state.behindSince = isBehind ? (state.behindSince ?? performance.now()) : null;
-    if (!isBehind) for (const one of waiting) if ((one.ends -= 1) === 0) one.resolve();
+    if (state.isAtRest) for (const one of waiting) if ((one.ends -= 1) === 0) one.resolve();
     state.waiting = state.waiting.filter(({ ends }) => ends > 0);
     state.askedAt = now();
     const isWanted = state.waiting.length > 0 && !isWaiting;
@@ -130,7 +134,7 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
     if (closing.signal.aborted) return;
     const rested = some.map((state) => {
       state.dueAt = -Infinity;
-      const isMidway = state.isRunning || state.behindSince !== null;
+      const isMidway = state.isRunning || !state.isAtRest;
       return new Promise<void>((resolve) => state.waiting.push({ resolve, ends: isMidway ? 2 : 1 }));
     });
     looking.abort();

@@ -11,6 +11,8 @@ export interface Task {
   readonly isLast?: boolean;
   /** Part of it waits for a dependency, or for its time: it is not at rest, though it has nothing to do now. */
   readonly isWaiting?: () => boolean;
+  /** For one that is hardly ever at rest: whether something waits for longer than it should. Otherwise what is not at rest is behind. */
+  readonly isBehind?: () => boolean;
   /** Does a piece that takes milliseconds. Answers in how many there may be something to do again; 0: there is more now. */
   step(): Promise<number>;
 }

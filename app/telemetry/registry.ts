@@ -228,7 +228,7 @@ function watchGauges(registry: Registry, { depth, oldest, parts, lags, erasures,
   if (lags === undefined) return;
   const lag: Gauge = new Gauge({
     name: "onym_keeper_lag_seconds",
-    help: "For how long a task of the keeper has had more to do than it did",
+    help: "For how long a task of the keeper has been behind",
     labelNames: ["task"],
     registers: [registry],
     collect: () => {

@@ -10,6 +10,12 @@ import type { Pauses } from "./pauses.js";
 /** `waits`: those that are left may not be looked at yet. `more`: so may these, but not all were seen. */
 export type Turn = "nothing" | "waits" | "more" | "busy";
 
+export interface MarkLooks {
+  look(): Promise<Turn>;
+  /** How old the oldest of the marks was that the last look came to, milliseconds. */
+  ageMs(): number;
+}
+
 /** `profile` is null where the uid names nobody any more. */
 interface Named {
   readonly mark: Mark;
@@ -21,24 +27,27 @@ interface Found {
   readonly open: Map<WorkspaceId, Named[]>;
   readonly profiles: Set<string>;
   hasWaiting: boolean;
+  ageMs: number;
 }
 
 /**
  * Looks at the profiles that were marked, and clears the marks whose looks went through. Those of a workspace that is parked, and of a
  * profile that was looked at just now, are passed over, however many they are.
  */
-export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Parking): () => Promise<Turn> {
+export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Parking): MarkLooks {
   const walk = createMarkWalk(deps.marks);
   /** Seen since the walk began. */
   let hasWaiting = false;
+  let ageMs = 0;
 
-  return async () => {
-    const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false };
+  const look = async (): Promise<Turn> => {
+    const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false, ageMs: 0 };
     const isWhole = await walk({
       take: (some) => nameSome(deps, some, found, pauses, parking),
       isFull: () => found.profiles.size >= PER_LOOK,
       isParked: (workspace) => !parking.isFree(workspace),
     });
+    ageMs = found.ageMs;
     let isBusy = false;
     let room = PER_LOOK;
     for (const [workspace, named] of found.open) {
@@ -52,6 +61,7 @@ export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Par
     if (!isWhole) return "more";
     return isAnyWaiting ? "waits" : "nothing";
   };
+  return { look, ageMs: () => ageMs };
 }
 
 async function nameSome(
@@ -71,6 +81,7 @@ async function nameSome(
     const uids = its.map(({ uid }) => uid);
     const profiles = await deps.identity.resolveAll(workspace, uids, 0);
     for (const [n, mark] of its.entries()) add(found, pauses, { mark, profile: profiles[n]! });
+    for (const { since } of its) found.ageMs = Math.max(found.ageMs, deps.now(workspace) - since);
   };
   await Promise.all(
     [...byWorkspace].map(([workspace, its]) => parking.attempt(workspace, () => resolve(workspace, its))),

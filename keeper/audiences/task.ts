@@ -13,18 +13,22 @@ import { createParking } from "./parking.js";
 import { createPauses } from "./pauses.js";
 
 const TIME: Cause = "time";
-/** `isTended`: something of one workspace went through. */
-const NEW_ROUND = { isBusy: false, isTended: false, tookMs: 0 };
+/** `isTended`: something of one workspace went through. `isLate`: something had waited for long, or is not done yet. */
+const NEW_ROUND = { isBusy: false, isTended: false, isLate: false, tookMs: 0 };
+/** A change that is younger is being followed in time. */
+const LATE_MS = 10_000;
 
 /** Keeps the stored members of audiences true: looks at profiles that changed, whose time came, or that a new rule has not judged. */
 export function createAudienceTask(deps: AudienceDeps): Task {
   const pauses = createPauses();
   /** Apart: where a build fails, its members still follow what changes. */
   const [marking, tending] = [createParking(deps.log), createParking(deps.log)];
-  const lookAtMarked = createMarkLooks(deps, pauses, marking);
+  const marked = createMarkLooks(deps, pauses, marking);
   /** Some profiles may not be looked at yet. */
   let isPaused = false;
   let round = { ...NEW_ROUND };
+  /** Of the last whole round. */
+  let isLate = false;
 
   /** Those whose time has come. */
   const lookAtDue = async (workspace: WorkspaceId): Promise<boolean> => {
@@ -32,6 +36,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     const due = await deps.seats.due(workspace, at, PER_LOOK);
     const causes = new Map(due.map((profileId) => [profileId, TIME]));
     await lookAtProfiles(deps, workspace, causes, at);
+    if (due.length === PER_LOOK) round.isLate = true;
     return due.length > 0;
   };
 
@@ -46,6 +51,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     const isDue = await lookAtDue(workspace);
     const isBuilding = await buildPage(deps, workspace, set);
     const isEnding = await endDeleted(deps, workspace, set);
+    if (isBuilding || isEnding) round.isLate = true;
     return hasMoved || isDue || isBuilding || isEnding;
   };
 
@@ -61,16 +67,21 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     name: "audiences",
     isLast: true,
     isWaiting: () => isPaused || away() !== null,
+    isBehind: () => isLate || away() !== null,
     step: async () => {
       const begunAt = performance.now();
-      const marked = await lookAtMarked();
-      isPaused = marked === "waits";
-      if (marked === "more" || marked === "busy") round.isBusy = true;
-      if (marked === "busy") round.isTended = true;
+      const turn = await marked.look();
+      isPaused = turn === "waits";
+      if (turn === "more" || turn === "busy") round.isBusy = true;
+      if (turn === "busy") round.isTended = true;
+      if (marked.ageMs() > LATE_MS) round.isLate = true;
       const reached = await goRound();
       round.tookMs += performance.now() - begunAt;
       const { isBusy, isTended, tookMs } = round;
-      if (reached !== "more") round = { ...NEW_ROUND };
+      if (reached !== "more") {
+        isLate = round.isLate;
+        round = { ...NEW_ROUND };
+      }
       // What is away is not away for one workspace alone: the keeper waits, too.
       if (!isTended && away() !== null) throw away();
       if (reached === "more" || isBusy) return 0;

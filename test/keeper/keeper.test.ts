@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../core/errors.js";
 import type { Loop } from "../../core/event-loop.js";
 import { newId, type WorkspaceId } from "../../core/ids.js";
@@ -110,6 +111,17 @@ describe("the keeper", () => {
     isWaiting = false;
     await resting;
     assert.equal(open!.lags().get("audiences"), 0);
+  });
+
+  it("is behind as a task says that is hardly ever at rest", async () => {
+    let isBehind = false;
+    start([{ name: "audiences", step: async () => 0, isBehind: () => isBehind }]);
+    await sleep(20);
+    assert.equal(open!.lags().get("audiences"), 0);
+    isBehind = true;
+    await eventually("it is behind", () => open!.lags().get("audiences")! > 30);
+    isBehind = false;
+    await eventually("it has caught up", () => open!.lags().get("audiences") === 0);
   });
 
   it("comes back when the clock says so, also when it jumps, forward or back", async () => {

@@ -18,10 +18,10 @@ function aHub(size: number, resolves: (workspace: WorkspaceId) => void = () => u
     return { workspace, uid: newId<Uid>(), markId: newId<MarkId>(), since };
   };
   let marks: readonly Mark[] = [];
-  let [looks, asked, questions] = [0, 0, 0];
+  let [looks, asked, questions, now] = [0, 0, 0, 1];
   const deps = {
     log: { warn: () => undefined, error: () => undefined },
-    now: () => 1,
+    now: () => now,
     // Whoever is looked at is done at once.
     catalog: { isImporting: async () => true },
     marks: {
@@ -61,6 +61,7 @@ function aHub(size: number, resolves: (workspace: WorkspaceId) => void = () => u
   const task = createAudienceTask(deps);
   return {
     task,
+    setNow: (ms: number) => void (now = ms),
     markHub: (count: number, from: number) =>
       (marks = [...marks, ...Array.from({ length: count }, (_, n) => markOf(hub, from + n))]),
     markOther: (since: number) => (marks = [...marks, markOf(other, since)]),
@@ -78,6 +79,24 @@ const steps = async (task: { readonly step: () => Promise<number> }, count: numb
   for (let n = 0; n < count; n += 1) inMs = await task.step();
   return inMs;
 };
+
+describe("Looks at what is marked", () => {
+  it("are behind once a mark has waited for more than ten seconds, and not because more come all the time", async () => {
+    const { task, markOther, setNow } = aHub(1);
+    for (let n = 1; n < 5; n += 1) {
+      markOther(n * 1_000);
+      setNow(n * 1_000 + 500);
+      assert.equal(await steps(task, 1), 0, "it looks again at once");
+      assert.equal(task.isBehind!(), false);
+    }
+    markOther(5_000);
+    setNow(16_000);
+    assert.equal(await steps(task, 1), 0);
+    assert.equal(task.isBehind!(), true);
+    await steps(task, 1);
+    assert.equal(task.isBehind!(), false);
+  });
+});
 
 describe("Marks of one large profile", () => {
   it("are one look together", async () => {
