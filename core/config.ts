@@ -244,6 +244,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 
 /** Checks settings against each other. */
 function consistent(config: Config): Config {
+  if (config.PUBLIC_URL !== "" && !URL.canParse(config.PUBLIC_URL))
+    throw new ConfigError(`PUBLIC_URL: is wrong: ${describe("PUBLIC_URL")}`);
   if (config.HEADERS_TIMEOUT_MS > config.BODY_TIMEOUT_MS)
     throw new ConfigError(`HEADERS_TIMEOUT_MS: must be <= BODY_TIMEOUT_MS (${config.BODY_TIMEOUT_MS})`);
   // A MongoDB document has at most 16 MiB, and a dead letter holds the whole message.

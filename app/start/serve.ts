@@ -6,8 +6,11 @@ import { startService } from "../service.js";
 
 /** Longer than the drain, and shorter than a supervisor waits before it kills. */
 const EXIT_MS = 15_000;
-/** npm passes a signal on, some 20 ms later, that the terminal or systemd has sent to this process too: one so soon is the same one. */
-const SAME_SIGNAL_MS = 150;
+/**
+ * npm passes a signal on, some 20 ms later, that the terminal or systemd has sent to this process too: one so soon is the same one. It may
+ * wait for the event loop, which is busy with the stop.
+ */
+const SAME_SIGNAL_MS = 1_000;
 
 const config = configOrFail(process.env);
 const log = createLog(config.LOG_LEVEL);

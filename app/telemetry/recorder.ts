@@ -22,6 +22,8 @@ const FLUSH_MS = 2_000;
 /** Combinations in one minute. What is beyond is counted without key and schema. */
 const WORKSPACE_CELLS_MAX = 500;
 const CELLS_MAX = 20_000;
+/** Added together: what fails as a whole is added again as a whole. */
+const COUNTS_PER_ADD = 1_000;
 /** Kept while the store is away; then the oldest go. */
 const PENDING_MAX = 50_000;
 
@@ -71,15 +73,16 @@ export function createRecorder(deps: {
   };
   const send = async (): Promise<void> => {
     take();
-    const counts = pending;
-    if (counts.length === 0) return;
-    pending = [];
-    try {
-      await store.add(counts);
-    } catch (error) {
-      // Tried again with the next ones. If only the answer was lost, these events are counted twice.
-      pending = [...counts, ...pending].slice(-PENDING_MAX);
-      throw error;
+    while (pending.length > 0) {
+      const counts = pending.slice(0, COUNTS_PER_ADD);
+      pending = pending.slice(COUNTS_PER_ADD);
+      try {
+        await store.add(counts);
+      } catch (error) {
+        // Tried again with the next ones. If only the answer was lost, these events are counted twice.
+        pending = [...counts, ...pending].slice(-PENDING_MAX);
+        throw error;
+      }
     }
   };
   let sending: Promise<void> = Promise.resolve();

@@ -16,7 +16,6 @@ interface CountDocument {
   readonly at: Date;
 }
 
-const COUNTS_PER_WRITE = 1_000;
 /** Of one answer: what a workspace can count in an hour, several gateways or not, is far below. */
 const COUNTS_MAX = 50_000;
 const KEPT_S = 7_200;
@@ -31,10 +30,7 @@ export async function createMongoStats({ mongo }: { readonly mongo: Mongo }): Pr
   // Removes what is old; no query uses it.
   await session.call(() => counts.createIndex({ at: 1 }, { name: "expiry", expireAfterSeconds: KEPT_S }));
   return {
-    add: async (all) => {
-      for (let from = 0; from < all.length; from += COUNTS_PER_WRITE)
-        await write(session, counts, all.slice(from, from + COUNTS_PER_WRITE));
-    },
+    add: (some) => write(session, counts, some),
     read: async (workspace, fromMinute) => {
       const filter = { workspace, minute: { $gte: fromMinute } };
       const options = { sort: { minute: -1 }, limit: COUNTS_MAX, projection: { _id: 0, at: 0 } } as const;

@@ -40,11 +40,12 @@ describe("StatsStore of one process", () => {
 
 describe("The recorder of statistics", () => {
   const setUp = () => {
-    const state = { now: NOW, isAway: false, added: [] as StatCount[], errors: [] as unknown[] };
+    const state = { now: NOW, isAway: false, takes: Infinity, added: [] as StatCount[], errors: [] as unknown[] };
     const recorder = createRecorder({
       store: {
         add: async (counts) => {
-          if (state.isAway) throw new AppError("unavailable", "away");
+          if (state.isAway || state.takes === 0) throw new AppError("unavailable", "away");
+          state.takes -= 1;
           state.added.push(...counts);
         },
       },
@@ -87,6 +88,21 @@ describe("The recorder of statistics", () => {
     state.isAway = false;
     await recorder.close();
     assert.equal(eventsOf(state.added), 2);
+  });
+
+  it("passes on a thousand counts at a time, and of those that one failure stops none twice", async () => {
+    const { state, recorder } = setUp();
+    for (let n = 0; n < 3; n += 1) {
+      const one = newId<WorkspaceId>();
+      for (let key = 0; key < 500; key += 1)
+        recorder.count("accepted", { workspace: one, keyId: `k${n}-${key}` as KeyId }, null);
+    }
+    state.takes = 1;
+    await assert.rejects(recorder.flush());
+    assert.equal(eventsOf(state.added), 1_000);
+    state.takes = Infinity;
+    await recorder.close();
+    assert.equal(eventsOf(state.added), 1_500);
   });
 
   it("counts without key and schema what is beyond the combinations of a minute", async () => {

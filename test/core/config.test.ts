@@ -122,6 +122,8 @@ describe("The settings", () => {
       /^RABBITMQ_URL: is wrong: [^c]*/,
     );
     assert.match(problemOf({ NEO4J_URL: "bolt://127.0.0.1:7687/other" }), /^NEO4J_URL: is wrong/);
+    for (const address of ["https://onym.example:99999", "https://[canary", "http://a%zz"])
+      assert.match(problemOf({ PUBLIC_URL: address }), /^PUBLIC_URL: is wrong: [^c]*https:/);
     assert.ok(!problemOf({ NEO4J_PASSWORD: "canary".repeat(1_000) }).includes("canary"));
   });
 
