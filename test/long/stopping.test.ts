@@ -153,7 +153,7 @@ describe("Ctrl-C", () => {
       const program = run({ DATA_DIR: folder, DRAIN_MS: "12000" });
       const { raw } = await halfSent(program);
       program.signal("SIGINT");
-      await sleep(400);
+      await sleep(1_400);
       program.signal("SIGINT");
       assert.equal(await program.exited(), 1, program.stderr());
       raw.close();
