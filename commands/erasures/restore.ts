@@ -23,35 +23,72 @@ const PORTION_MAX = 500;
  * was erased is gone once it resolves; what is stored of them, the keeper removes. It may end at any point and begin anew.
  */
 export async function restoreErasures(services: RestoreServices, knownMax = KNOWN_MAX): Promise<number> {
-  const logged = new Map<ErasureId, Erasure>();
-  for await (const { erasure } of services.erasureLog.entries()) {
-    keepLatest(logged, erasure);
-  }
-  const lacking = new Map<ErasureId, Erasure>();
-  const behind = new Map<ErasureId, Erasure>();
+  const { newest, records: first } = await newestOf(services, knownMax);
+  /** Of how many identifiers each is. */
+  const lacking = new Map<ErasureId, number>();
+  const behind = new Set<ErasureId>();
   let knownInARow = 0;
-  for await (const [erasure, known] of besideStanding(services, [...logged.values()].toReversed(), knownMax)) {
-    knownInARow = known === null ? 0 : knownInARow + 1;
-    if (known === null) {
-      // A workspace that the backup does not have is shown to nobody, and no keeper would complete its erasures.
-      if ((await services.catalog.findWorkspace(erasure.workspace)) !== null) lacking.set(erasure.erasureId, erasure);
-      continue;
+  // A log may be long, and a process small: so many records are held at once, and of the others the ids.
+  for (let from = 0; from < newest.length && knownInARow < knownMax; from += knownMax) {
+    const records = from === 0 ? first : await latestOf(services, newest.slice(from, from + knownMax));
+    const standing = await standingOf(services, [...records.values()]);
+    for (const [erasureId, erasure] of records) {
+      const known = standing.get(erasureId);
+      knownInARow = known === undefined ? 0 : knownInARow + 1;
+      if (known === undefined) {
+        // A workspace that the backup does not have is shown to nobody, and no keeper would complete its erasures.
+        if ((await services.catalog.findWorkspace(erasure.workspace)) !== null)
+          lacking.set(
+            erasureId,
+            [...erasure.identifiers.values()].reduce((sum, one) => sum + one, 0),
+          );
+      } else if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null)
+        // Whoever readmitted may have died before the log had it: then the store knows better.
+        behind.add(erasureId);
+      if (knownInARow === knownMax) break;
     }
-    // Whoever readmitted may have died before the log had it: then the store knows better.
-    if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null) behind.set(erasure.erasureId, erasure);
-    if (knownInARow === knownMax) break;
   }
-  if (behind.size > 0) await bringInLine(services, behind);
-  if (lacking.size === 0) return 0;
+  await bringInLine(services, [...behind], knownMax);
   // Oldest first: the next start finds those that are not done in front of those that are.
-  for (const some of portionsOf([...lacking.values()].toReversed())) await restoreSome(services, some);
+  for (const some of portionsOf([...lacking].toReversed())) await restoreSome(services, some);
   return lacking.size;
 }
 
-async function restoreSome(services: RestoreServices, some: readonly Erasure[]): Promise<void> {
-  const uids = await uidsOf(services, some);
-  for (const record of some) await takeOut(services, record, uids.get(record.erasureId)!);
-  const records = new Map(some.map((record) => [record.erasureId, record]));
+interface Newest {
+  /** All that the log has, the one last said of first. */
+  readonly newest: readonly ErasureId[];
+  /** The first of them, in this order: most starts need no others. */
+  readonly records: ReadonlyMap<ErasureId, Erasure>;
+}
+
+async function newestOf({ erasureLog }: RestoreServices, recordsMax: number): Promise<Newest> {
+  const said = new Map<ErasureId, number>();
+  const records = new Map<ErasureId, Erasure>();
+  for await (const { erasure } of erasureLog.entries()) {
+    const { erasureId } = erasure;
+    if ((said.get(erasureId) ?? -Infinity) > saidAt(erasure)) continue;
+    said.delete(erasureId);
+    said.set(erasureId, saidAt(erasure));
+    keepLatest(records, erasure);
+    if (records.size > recordsMax) records.delete(records.keys().next().value!);
+  }
+  return { newest: [...said.keys()].toReversed(), records: new Map([...records].toReversed()) };
+}
+
+/** Their records, in this order. */
+async function latestOf(
+  { erasureLog }: RestoreServices,
+  ids: readonly ErasureId[],
+): Promise<ReadonlyMap<ErasureId, Erasure>> {
+  const asked = new Set(ids);
+  const found = new Map<ErasureId, Erasure>();
+  for await (const { erasure } of erasureLog.entries()) if (asked.has(erasure.erasureId)) keepLatest(found, erasure);
+  return new Map(ids.map((id) => [id, found.get(id)!]));
+}
+
+async function restoreSome(services: RestoreServices, ids: readonly ErasureId[]): Promise<void> {
+  const [records, uids] = await Promise.all([latestOf(services, ids), uidsOf(services, ids)]);
+  for (const [erasureId, record] of records) await takeOut(services, record, uids.get(erasureId)!);
   // Last: as long as it is not there, the portion is done again.
   for await (const { erasure, buried } of services.erasureLog.entries()) {
     const record = records.get(erasure.erasureId);
@@ -59,18 +96,17 @@ async function restoreSome(services: RestoreServices, some: readonly Erasure[]):
   }
 }
 
-/** In their order, each with the record as it stands in the store; so many are read ahead. */
-async function* besideStanding({ erasures }: TakeOutServices, logged: readonly Erasure[], ahead: number) {
-  for (let from = 0; from < logged.length; from += ahead) {
-    const portion = logged.slice(from, from + ahead);
-    const standing = new Map<ErasureId, Erasure>();
-    // A start waits for it, and most stores lack none of them: each by itself would take half a minute.
-    for (const [workspace, ids] of idsByWorkspace(portion))
-      for (let at = 0; at < ids.length; at += ERASURES_PER_READ)
-        for (const one of await erasures.findErasures(workspace, ids.slice(at, at + ERASURES_PER_READ)))
-          standing.set(one.erasureId, one);
-    for (const erasure of portion) yield [erasure, standing.get(erasure.erasureId) ?? null] as const;
-  }
+/** The records as they stand in the store. A start waits for them, and most stores lack none: each by itself would take half a minute. */
+async function standingOf(
+  { erasures }: TakeOutServices,
+  records: readonly Erasure[],
+): Promise<ReadonlyMap<ErasureId, Erasure>> {
+  const standing = new Map<ErasureId, Erasure>();
+  for (const [workspace, ids] of idsByWorkspace(records))
+    for (let at = 0; at < ids.length; at += ERASURES_PER_READ)
+      for (const one of await erasures.findErasures(workspace, ids.slice(at, at + ERASURES_PER_READ)))
+        standing.set(one.erasureId, one);
+  return standing;
 }
 
 function idsByWorkspace(records: readonly Erasure[]): ReadonlyMap<WorkspaceId, readonly ErasureId[]> {
@@ -83,16 +119,15 @@ function idsByWorkspace(records: readonly Erasure[]): ReadonlyMap<WorkspaceId, r
   return ids;
 }
 
-/** In their order, each as large as may be held at once. */
-function* portionsOf(records: readonly Erasure[]): Generator<readonly Erasure[]> {
-  let [portion, held]: [Erasure[], number] = [[], 0];
-  for (const record of records) {
-    const count = [...record.identifiers.values()].reduce((sum, one) => sum + one, 0);
+/** In their order, each as large as may be held at once. `lacking`: with the number of their identifiers. */
+function* portionsOf(lacking: readonly (readonly [ErasureId, number])[]): Generator<readonly ErasureId[]> {
+  let [portion, held]: [ErasureId[], number] = [[], 0];
+  for (const [erasureId, count] of lacking) {
     if (portion.length === PORTION_MAX || (portion.length > 0 && held + count > HELD_MAX)) {
       yield portion;
       [portion, held] = [[], 0];
     }
-    portion.push(record);
+    portion.push(erasureId);
     held += count;
   }
   if (portion.length > 0) yield portion;
@@ -101,18 +136,19 @@ function* portionsOf(records: readonly Erasure[]): Generator<readonly Erasure[]>
 /** All that each of them buried: a profile can only be known as a whole by all of its lines. */
 async function uidsOf(
   { erasureLog }: RestoreServices,
-  records: readonly Erasure[],
+  ids: readonly ErasureId[],
 ): Promise<ReadonlyMap<ErasureId, ReadonlySet<Uid>>> {
-  const found = new Map(records.map(({ erasureId }) => [erasureId, new Set<Uid>()]));
+  const found = new Map(ids.map((id) => [id, new Set<Uid>()]));
   for await (const { erasure, buried } of erasureLog.entries())
     for (const { uid } of buried) if (uid !== null) found.get(erasure.erasureId)?.add(uid);
   return found;
 }
 
 /** Those that stand as they were before their last line. The log is read again: on servers, others may have changed them meanwhile. */
-async function bringInLine({ erasures, erasureLog }: RestoreServices, behind: Map<ErasureId, Erasure>): Promise<void> {
-  for await (const { erasure } of erasureLog.entries()) if (behind.has(erasure.erasureId)) keepLatest(behind, erasure);
-  for (const erasure of behind.values()) await erasures.restoreErasure(erasure.workspace, erasure, []);
+async function bringInLine(services: RestoreServices, behind: readonly ErasureId[], atOnce: number): Promise<void> {
+  for (let from = 0; from < behind.length; from += atOnce)
+    for (const erasure of (await latestOf(services, behind.slice(from, from + atOnce))).values())
+      await services.erasures.restoreErasure(erasure.workspace, erasure, []);
 }
 
 /** Erases those that are in a profile again. A profile may hold others beside them: those stay. */
