@@ -1,6 +1,6 @@
-import { covers, type Backfill } from "../core/catalog/backfill.js";
+import { covers } from "../core/catalog/backfill.js";
 import type { StoredEvent } from "../core/event/event.js";
-import type { WorkspaceId } from "../core/ids.js";
+import type { DatasetId, WorkspaceId } from "../core/ids.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 
 /**
@@ -16,10 +16,12 @@ export async function withBackfills(
   if (waiting.length === 0) return stored;
   const schemaIds = [...new Set(waiting.map(({ schemaId }) => schemaId))];
   const from = waiting.reduce((earliest, { receivedAt }) => Math.min(earliest, receivedAt), Infinity);
-  const backfills: Backfill[] = [];
+  const all = await catalog.backfillsOf(workspace, schemaIds, from);
   // One whose dataset was disabled covers nothing any more.
-  for (const one of await catalog.backfillsOf(workspace, schemaIds, from))
-    if ((await catalog.findDataset(workspace, one.datasetId))?.unifiedProfile === true) backfills.push(one);
+  const enabled = new Set<DatasetId>();
+  for (const datasetId of new Set(all.map((one) => one.datasetId)))
+    if ((await catalog.findDataset(workspace, datasetId))?.unifiedProfile === true) enabled.add(datasetId);
+  const backfills = all.filter(({ datasetId }) => enabled.has(datasetId));
   const isCovered = ({ schemaId, receivedAt, facet }: StoredEvent): boolean =>
     facet !== null || backfills.some((one) => one.schemaId === schemaId && covers(one, receivedAt));
   return stored.map((event) => (mayFold(event) && isCovered(event) ? folding(event) : event));

@@ -34,27 +34,35 @@ describe("An event that was pinned as not folding", () => {
     const workspace = newId<WorkspaceId>();
     const datasetId = newId<DatasetId>();
     await catalog.putDataset(aDataset({ workspace, datasetId, schemaId: visit, unifiedProfile: true }));
-    await catalog.createBackfill({
-      workspace,
-      backfillId: newId<BackfillId>(),
-      datasetId,
-      schemaId: visit,
-      keyId: aKeyId(),
-      since: NOW,
-      until: NOW + 10,
-      coversUntil: NOW + 10,
-      state: "running",
-      total: null,
-      done: 0,
-      skipped: 0,
-      position: null,
-      createdAt: NOW,
-      endedAt: null,
-      reserved: null,
-      rev: 1,
-    });
+    for (let n = 0; n < 3; n += 1)
+      await catalog.createBackfill({
+        workspace,
+        backfillId: newId<BackfillId>(),
+        datasetId,
+        schemaId: visit,
+        keyId: aKeyId(),
+        since: NOW,
+        until: NOW + 10,
+        coversUntil: NOW + 10,
+        state: "running",
+        total: null,
+        done: 0,
+        skipped: 0,
+        position: null,
+        createdAt: NOW,
+        endedAt: null,
+        reserved: null,
+        rev: 1,
+      });
     const together = [NOW - 1, NOW, NOW + 9, NOW + 10].map((receivedAt) => pinned(workspace, receivedAt));
-    assert.deepEqual(await foldOf(workspace, together), [false, true, true, false]);
+    let asked = 0;
+    const findDataset: typeof catalog.findDataset = (...of) => ((asked += 1), catalog.findDataset(...of));
+    const found = await withBackfills({ catalog: { ...catalog, findDataset } }, workspace, together);
+    assert.deepEqual(
+      found.map(({ folds }) => folds),
+      [false, true, true, false],
+    );
+    assert.equal(asked, 1, "its dataset is asked for once");
   });
 });
 
