@@ -59,13 +59,13 @@ export async function stagesOf(
   authenticator: Authenticator,
   stopping: Stopping,
 ): Promise<Stages> {
-  const batchBytes = createByteBudget({
+  const bodyBytes = createByteBudget({
     bytesMax: 64 * MIB,
     ownerBytesMax: 48 * MIB,
     refusal: (isOwn) =>
       new AppError(
         isOwn ? "rate_limited" : "unavailable",
-        isOwn ? "Too many batches of this workspace are in flight." : "Too many batches are in flight.",
+        isOwn ? "Too many large bodies of this workspace are in flight." : "Too many large bodies are in flight.",
         { headers: { "Retry-After": "2" } },
       ),
   });
@@ -84,14 +84,14 @@ export async function stagesOf(
     },
     bodyLimit: { bytesMax: config.BODY_BYTES_MAX, toldMax: config.BODY_BYTES_MAX, path: "" },
     batchLimit: { bytesMax: BATCH_BYTES_MAX, toldMax: BATCH_BYTES_MAX, path: "" },
-    batchBytes,
+    bodyBytes,
     bytesInFlight: createBytesInFlight(),
     takeSlot: createSlots(),
     enterTurn: createWorkspaceTurns(),
     cursors: createCursors(await backends.catalog.secret()),
     sdkDoor: createSdkDoor({
       authenticator,
-      bodies: batchBytes,
+      bodies: bodyBytes,
       bodyBytesMax: config.SDK_BODY_BYTES_MAX,
     }),
     stopping,

@@ -1,4 +1,6 @@
+import type { Response } from "express";
 import type { AppError } from "../../core/errors.js";
+import { readBytes } from "../../core/json/spans.js";
 
 export interface ByteBudgetOptions {
   /** For all, and for one of them: a workspace, or an address. One alone leaves room for the others. */
@@ -12,7 +14,7 @@ export interface ByteBudgetOptions {
 export interface HeldBytes {
   /** Throws when there is no room. Nobody waits here, because who waits would hold what it has. */
   readonly add: (bytes: number) => void;
-  /** The request is over. */
+  /** Nobody works with it any more. */
   readonly release: () => void;
 }
 
@@ -27,7 +29,6 @@ export function createByteBudget({ bytesMax, ownerBytesMax, refusal }: ByteBudge
   return {
     open: (owner) => {
       let own = 0;
-      let isOver = false;
       const change = (bytes: number): void => {
         const left = (owners.get(owner) ?? 0) + bytes;
         if (left === 0) owners.delete(owner);
@@ -37,17 +38,37 @@ export function createByteBudget({ bytesMax, ownerBytesMax, refusal }: ByteBudge
       };
       return {
         add: (bytes) => {
-          // Whatever still works for a request that is over holds what was counted, and soon ends.
-          if (isOver) return;
           const isOwn = (owners.get(owner) ?? 0) + bytes > ownerBytesMax;
           if (isOwn || all + bytes > bytesMax) throw refusal(isOwn);
           change(bytes);
         },
         release: () => {
-          isOver = true;
           if (own > 0) change(-own);
         },
       };
     },
   };
 }
+
+/** On `response.locals`. */
+interface Holding {
+  held?: HeldBytes;
+}
+
+/** What the body of this request takes, from now on until `giveBack`. */
+export function hold(response: Response, held: HeldBytes): HeldBytes {
+  (response.locals as Holding).held = held;
+  return held;
+}
+
+/** The work on the request has ended: what its body takes is free once the client has the answer, or is gone. */
+export function giveBack(response: Response): void {
+  const { held } = response.locals as Holding;
+  if (held === undefined) return;
+  if (response.destroyed) held.release();
+  else response.once("close", held.release);
+}
+
+/** Of what is read from a body. One of extreme form counts as half of what all may have, so that it comes in at all. */
+export const copyBytes = (body: Buffer): number => Math.min(readBytes(body), COPY_BYTES_MAX);
+const COPY_BYTES_MAX = 32 * 1_048_576;

@@ -10,6 +10,7 @@ import { AppError } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
 import type { Metrics } from "../../core/metrics.js";
 import type { Live } from "../../commands/live/live.js";
+import { giveBack } from "../body/budget.js";
 import { isOfSdks, type Context, type Route } from "../route.js";
 import { inDialect } from "../sdk/refusal.js";
 import { answerPreflight, openToPages } from "./cors.js";
@@ -65,6 +66,7 @@ export function createApp({ routes, stages, metrics, live, metricsPage, console,
   });
   // Express knows an error handler by its four parameters.
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    giveBack(response);
     const badPath = error instanceof URIError ? new AppError("bad_request", "The path is not valid.") : error;
     const { path } = (request.route ?? { path: null }) as { readonly path: string | null };
     refuse(log, request, response, badPath, path);

@@ -15,7 +15,7 @@ import { isPaged, linesOfRequest, pageOfRequest } from "../shapes/page.js";
 import { answerLines, type LineDeps } from "../stream/answer.js";
 import { answerEvents } from "../stream/events.js";
 import { readBatch } from "../body/batch.js";
-import type { ByteBudget } from "../body/budget.js";
+import { copyBytes, giveBack, hold, type ByteBudget } from "../body/budget.js";
 import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
 import { openToPages, requireOrigin } from "./cors.js";
 import { isDryRun, type MeteredResponse, type RouteMeter, type Served } from "./meter.js";
@@ -32,8 +32,8 @@ export interface StageDeps extends LineDeps {
   readonly eventLimit: BodyLimit;
   readonly bodyLimit: BodyLimit;
   readonly batchLimit: BodyLimit;
-  /** Of batches in flight, by workspace. */
-  readonly batchBytes: ByteBudget;
+  /** Of bodies in flight, by workspace. */
+  readonly bodyBytes: ByteBudget;
   readonly cursors: Cursors;
   readonly sdkDoor: SdkDoor;
   /** How the answers of a route are counted. */
@@ -242,9 +242,11 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
   return async (request, response, next) => {
     if (route.bodyIs !== "optional" || hasBody(request)) {
       checkBodyHead(request, limit);
-      const bytes = await readBody(request, response, limit);
       const context = contextOf(response);
       const { workspace, now } = context;
+      const held = isSmall(request) ? null : hold(response, deps.bodyBytes.open(workspace));
+      const bytes = await readBody(request, response, limit, held?.add);
+      held?.add(copyBytes(bytes));
       if (isLarge(bytes.length))
         await new Promise<void>((resolve) => deps.enterTurn({ workspace, now, bytes: bytes.length }, resolve));
       context.bytes = bytes;
@@ -255,13 +257,16 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
   };
 }
 
+/** A body that says that it takes no more than its connection does. To count it would cost a small event more than to read it. */
+const isSmall = ({ headers }: Request): boolean => Number(headers["content-length"] ?? Infinity) <= SMALL_BODY_BYTES;
+const SMALL_BODY_BYTES = 4_096;
+
 const takeBatch =
-  ({ batchBytes, batchLimit, enterTurn }: StageDeps, member: string): RequestHandler =>
+  ({ bodyBytes, batchLimit, enterTurn }: StageDeps, member: string): RequestHandler =>
   async (request, response, next) => {
     const context = contextOf(response);
     const { workspace, now } = context;
-    const held = batchBytes.open(workspace);
-    response.once("close", held.release);
+    const held = hold(response, bodyBytes.open(workspace));
     context.batch = await readBatch(request, response, batchLimit, held, member);
     const bytes = context.batch.items.reduce((sum, { length }) => sum + length, 0);
     if (isLarge(bytes)) await new Promise<void>((resolve) => enterTurn({ workspace, now, bytes }, resolve));
@@ -277,7 +282,10 @@ function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHand
   return async (request, response) => {
     const context = contextOf(response);
     // What the others answer is small.
-    if (method !== "get" && isRead !== true) return sendReply(response, await handle(request, context));
+    if (method !== "get" && isRead !== true) {
+      sendReply(response, await handle(request, context));
+      return giveBack(response);
+    }
     const share = bytesInFlight.open(context.workspace);
     context.takeBytes = share.take;
     context.isGone = () => response.destroyed;
@@ -286,6 +294,7 @@ function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHand
       const reply = await handle(request, context);
       share.settle(Buffer.byteLength(reply.json));
       sendReply(response, reply);
+      giveBack(response);
     } finally {
       // While it worked for a client that is gone, it held what it read.
       if (response.destroyed || !response.headersSent) share.release();

@@ -2,11 +2,10 @@ import type { Request, Response } from "express";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { readBytes } from "../../core/json/spans.js";
 import { openEnvelope, writeKeysIn, type Envelope } from "../../core/sdk/envelope.js";
 import type { Authenticator } from "../access/authenticate.js";
 import { addressOf } from "../access/rate-limit.js";
-import { createByteBudget, type ByteBudget, type HeldBytes } from "../body/budget.js";
+import { copyBytes, createByteBudget, hold, type ByteBudget, type HeldBytes } from "../body/budget.js";
 import { hasBody } from "../body/read.js";
 import type { Route } from "../route.js";
 import { readSdkBody } from "./body.js";
@@ -122,17 +121,6 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
     batch: async (request, response, workspace) => readable(await readOf(request, response, workspace, true), null),
   };
 }
-
-function hold(response: Response, held: HeldBytes): HeldBytes {
-  // A client that left meanwhile is never told of again.
-  if (response.destroyed) held.release();
-  else response.once("close", () => held.release());
-  return held;
-}
-
-/** Of what is read from the body. One of extreme form counts as half of what all may have, so that it comes in at all. */
-const copyBytes = (body: Buffer): number => Math.min(readBytes(body), COPY_BYTES_MAX);
-const COPY_BYTES_MAX = 32 * MIB;
 
 function readable(opened: Opened, writeKey: string | null): SdkRequest {
   if ("error" in opened) throw opened.error;

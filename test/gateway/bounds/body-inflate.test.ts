@@ -96,12 +96,4 @@ describe("The bytes of bodies", () => {
     budget.open("c").add(60);
     assert.throws(() => budget.open("c").add(1), isAppError("rate_limited"));
   });
-
-  it("are not counted for a request that is over", () => {
-    const budget = open();
-    const over = budget.open("a");
-    over.release();
-    over.add(60);
-    budget.open("a").add(60);
-  });
 });
