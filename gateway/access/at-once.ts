@@ -11,6 +11,9 @@ export interface AtOnceOptions {
   readonly refusal: () => AppError;
 }
 
+/** Of one workspace. Each holds what it sent. */
+const WAITING_MAX = 50;
+
 /** Who asks: one who is gone while it waits is left out. */
 export type Asking = Pick<Context, "workspace" | "isGone">;
 
@@ -38,6 +41,7 @@ export function createAtOnce({ max, waitMs, refusal }: AtOnceOptions): AtOnce {
       line.underWay += 1;
       return;
     }
+    if (line.waiting.size >= WAITING_MAX) throw refusal();
     await new Promise<void>((resolve, reject) => {
       const refuse = (): void => {
         clearTimeout(timer);

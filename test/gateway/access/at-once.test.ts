@@ -58,6 +58,19 @@ describe("What a workspace may have under way at once", () => {
     await second;
   });
 
+  it("is refused at once behind fifty of the workspace that wait, because each of them holds what it sent", async () => {
+    const atOnce = createAtOnce({ max: 1, waitMs: 60_000, refusal });
+    const { ends, work } = held();
+    const first = atOnce({ workspace: one, isGone: never }, work);
+    const waiting = Array.from({ length: 50 }, () => atOnce({ workspace: one, isGone: never }, async () => "done"));
+    const further = atOnce({ workspace: one, isGone: never }, async () => "too many").catch(() => "refused");
+    await turn();
+    ends[0]!();
+    assert.equal(await further, "refused");
+    await first;
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set(["done"]));
+  });
+
   it("leaves out one who is gone while it waits", async () => {
     const atOnce = createAtOnce({ max: 1, waitMs: 60_000, refusal });
     const { ends, work } = held();
