@@ -75,7 +75,11 @@ export async function listEvents(
 }
 
 /** Nothing more will happen to it: it is folded, dead, dropped, or stored for good. */
-export const isSettled = (event: StoredEvent): boolean => event.status !== "stored" || whyOnlyStored(event) !== null;
+export const isSettled = (event: StoredEvent): boolean =>
+  event.status === "stored" ? whyOnlyStored(event) !== null : !wasRefused(event);
+
+/** It is in a letter alone, and never was an event: one of its id may have been accepted since, and not be stored yet. */
+const wasRefused = ({ notes }: StoredEvent): boolean => (notes?.verdict ?? null) !== null;
 
 /** Why an event is finished although it is only stored; null if its fold is still to come. */
 export function whyOnlyStored({ status, folds, identifiers }: StoredEvent): "not_unified" | "no_identifier" | null {

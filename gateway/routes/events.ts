@@ -88,7 +88,7 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     tag: "Read",
     summary: "One event and its status",
     description:
-      "Waits up to `wait` seconds until the event is folded, dead or dropped, or will not be folded. Of a dropped event only the id, the schema, `received_at` and the reason (`erased` or `expired`) are left.",
+      "Waits up to `wait` seconds until the event is folded, dead or dropped, or will not be folded. A quarantined call or kept reject of this id is shown as dead and does not end the wait, because an event with the same id may have been accepted since. Of a dropped event only the id, the schema, `received_at` and the reason (`erased` or `expired`) are left.",
     example: { params: { id: answered("collect", "/event_id") }, query: { wait: 5 } },
     access: { kind: "role", role: "viewer" },
     params: { id: idOf(EVENT_NAME) },

@@ -27,9 +27,11 @@ async function timed(ask: () => Promise<Answer>): Promise<Answer & { readonly ms
 
 describe("A read that waits", () => {
   let release = (): void => {};
-  /** Folds come to stand only once they are released, as with a slow store. */
+  /** Folds, and inserts where they are held, come to stand only once they are released, as with a slow store. */
   let released = Promise.resolve();
-  const hold = (): void => {
+  let holdsInserts = false;
+  const hold = ({ inserts = false } = {}): void => {
+    holdsInserts = inserts;
     released = new Promise((resolve) => (release = resolve));
   };
   const app = useApp(
@@ -39,6 +41,10 @@ describe("A read that waits", () => {
         ...backends,
         events: {
           ...backends.events,
+          insert: async (...given) => {
+            if (holdsInserts) await released;
+            return backends.events.insert(...given);
+          },
           fold: async (...given) => {
             await released;
             return backends.events.fold(...given);
@@ -72,6 +78,22 @@ describe("A read that waits", () => {
       assert.deepEqual([body["status"], body["reason"]], ["stored", unified ? "no_identifier" : "not_unified"]);
       assert.ok(ms < SOON_MS, `${ms} ms`);
     }
+  });
+
+  it("answers an event that is not stored yet once it is folded, though a refused one of its key was kept", async () => {
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const schemaId = await workspace.schema();
+    const key = { "Idempotency-Key": "k-1" };
+    assert.equal((await workspace.collect(schemaId, { email: 7 }, key)).status, 422);
+    await workspace.send("GET", "/v1/dead-letters?wait=10");
+    hold({ inserts: true });
+    const accepted = await workspace.collect(schemaId, { email: "ada@example.com" }, key);
+    const target = `/v1/events/${String(accepted.body["event_id"])}`;
+    assert.equal((await workspace.send("GET", target)).body["reason"], "rejected");
+    const answering = workspace.send("GET", `${target}?wait=10`);
+    await sleep(300);
+    release();
+    assert.equal((await answering).body["status"], "folded");
   });
 
   it("looks a profile up once its identifiers are known and their events are folded, not before", async () => {
