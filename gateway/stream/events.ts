@@ -37,7 +37,8 @@ export function answerEvents({ stopping }: { readonly stopping: Stopping }, rout
 }
 
 function write(response: Response, text: string): void {
-  if (response.destroyed) return;
+  // It may have ended while somebody was asked whether it is over.
+  if (response.destroyed || response.writableEnded) return;
   response.write(text);
   if (response.writableLength > BEHIND_BYTES_MAX) response.destroy();
 }
