@@ -237,13 +237,18 @@ export async function readUnmoved<Found>(
     readonly read: (found: Found, allowance: Allowance) => Promise<readonly Profile[]>;
   },
 ): Promise<{ readonly found: Found; readonly read: readonly Profile[] }> {
+  let taken = 0;
+  const take: TakeBytes = async (bytes) => {
+    const hasWaited = await takeBytes(bytes);
+    taken += bytes;
+    return hasWaited;
+  };
   let found = await steps.resolve();
-  let allowance = await allow(services, takeBytes, steps.sizesOf(found));
-  const { untaken: taken } = allowance;
+  let allowance = await allow(services, take, steps.sizesOf(found));
   const resolveAgain = async (): Promise<void> => {
     found = await steps.resolve();
     // What was taken before has room for this read, which stands in its place.
-    allowance = await allow(services, takeBytes, steps.sizesOf(found), taken);
+    allowance = await allow(services, take, steps.sizesOf(found), taken);
   };
   if (allowance.hasWaited) await resolveAgain();
   for (let tries = 1; ; tries += 1) {

@@ -25,6 +25,7 @@ describe("A read of profiles that waits for room", () => {
       properties: {
         email: { type: "string", "x-identity": { namespace: "email" } },
         spent: { type: "number", "x-trait": { name: "spent", merge: "sum" } },
+        note: { type: "string", "x-trait": { name: "notes", merge: "union" } },
       },
     });
   });
@@ -110,7 +111,7 @@ describe("A read of profiles that waits for room", () => {
   });
 
   /** Runs before the members of a profile are read, and counts how often people were looked up. */
-  const watched = (beforeMembers: () => Promise<unknown>) => {
+  const watched = (beforeMembers: () => Promise<unknown>, takeBytes: TakeBytes = async () => false) => {
     const lookups = { count: 0 };
     const { identity, ...others } = services();
     const watching: Identity = {
@@ -125,12 +126,7 @@ describe("A read of profiles that waits for room", () => {
       },
     };
     const lookUpWatched = (...names: readonly string[]) =>
-      lookUpProfiles(
-        { ...others, identity: watching },
-        workspace.id as WorkspaceId,
-        names.map(email),
-        async () => false,
-      );
+      lookUpProfiles({ ...others, identity: watching }, workspace.id as WorkspaceId, names.map(email), takeBytes);
     return { lookups, lookUp: lookUpWatched };
   };
   const once = (act: () => Promise<unknown>) => {
@@ -168,6 +164,27 @@ describe("A read of profiles that waits for room", () => {
     const erased = await watched(once(erase(ada))).lookUp("ada", "bob");
     assert.deepEqual(erased.unknown, [email("ada")]);
     assert.equal(erased.profiles.length, 1);
+  });
+
+  it("takes the bytes of what it reads again once", async () => {
+    const noted = ["ada", "bob"].flatMap((name) =>
+      Array.from({ length: 10 }, (_, n) => ({ email: email(name).value, note: `${name} ${n} ${"x".repeat(1_000)}` })),
+    );
+    for (const payload of noted) await workspace.settled((await workspace.collect(schemaId, payload)).body["event_id"]);
+    const takenBy = async (beforeMembers: () => Promise<unknown>): Promise<number> => {
+      let taken = 0;
+      const takeBytes: TakeBytes = async (bytes) => {
+        taken += bytes;
+        return false;
+      };
+      await watched(beforeMembers, takeBytes).lookUp("ada", "bob");
+      return taken;
+    };
+    const still = await takenBy(async () => {});
+    assert.ok(still > 20_000, `${still} bytes`);
+    const moved = await takenBy(once(() => identify("ada", "bob")));
+    // The first read meets both of them under either id, and the second needs no more.
+    assert.ok(moved <= 2 * still, `${moved} of ${still} bytes`);
   });
 
   it("ends where they move each time", async () => {
