@@ -38,8 +38,7 @@ export function readBody(
   // Only now: a client that sent `Expect` is told to continue once its head was accepted.
   if (request.headers.expect !== undefined) response.writeContinue();
   return new Promise((resolve, reject) => {
-    let first: Buffer | null = null;
-    let more: Buffer[] | null = null;
+    let bytes: Buffer = EMPTY;
     let length = 0;
     const stop = (): void => {
       request.off("data", onData);
@@ -51,8 +50,7 @@ export function readBody(
       length += chunk.length;
       if (length > limit.bytesMax) throw tooLarge(limit.path, limit.toldMax);
       took?.(chunk.length);
-      if (first === null) first = chunk;
-      else (more ??= [first]).push(chunk);
+      bytes = length === chunk.length ? chunk : joined(bytes, chunk, length);
     };
     const onData = (chunk: Buffer): void => {
       try {
@@ -64,7 +62,7 @@ export function readBody(
     };
     const onEnd = (): void => {
       stop();
-      resolve(more === null ? (first ?? EMPTY) : Buffer.concat(more, length));
+      resolve(length === bytes.length ? bytes : bytes.subarray(0, length));
     };
     const onGone = (): void => {
       stop();
@@ -75,4 +73,16 @@ export function readBody(
     request.on("error", onGone);
     request.on("close", onGone);
   });
+}
+
+/**
+ * The bytes with the chunk behind them, up to `length`. Into one buffer that doubles: kept as they come, chunks of a byte would take two
+ * hundred times their bytes.
+ */
+function joined(bytes: Buffer, chunk: Buffer, length: number): Buffer {
+  const from = length - chunk.length;
+  const whole = length <= bytes.length ? bytes : Buffer.allocUnsafe(Math.max(length, 2 * from));
+  if (whole !== bytes) bytes.copy(whole, 0, 0, from);
+  chunk.copy(whole, from);
+  return whole;
 }
