@@ -1,4 +1,5 @@
 import type { Compatibility, SchemaVersion } from "../core/catalog/catalog.js";
+import { DECLARED_TRAITS_MAX } from "../core/catalog/decide.js";
 import { AppError, mismatch, type ErrorItem } from "../core/errors.js";
 import { newId, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import { isReserved, RESERVED_PREFIX } from "../core/sdk/schemas.js";
@@ -53,6 +54,8 @@ export async function registerSchema(
     throw new AppError("conflict", `schema_id: ${version.schemaId} is taken.`);
   return { version, warnings };
 }
+
+export const TOO_MANY_TRAITS = `would exceed the ${DECLARED_TRAITS_MAX} traits that the schemas of a workspace may declare`;
 
 const TRIES = 10;
 
@@ -140,6 +143,9 @@ async function put(
   const result = await (dryRun ? catalog.tryPutSchema(schema) : catalog.putSchema(schema));
   if (result.kind === "created") return "created";
   if (result.kind === "version_taken") return "taken";
-  const message = `trait ${result.trait} has the merge ${result.merge} in this workspace`;
+  const message =
+    result.kind === "too_many_traits"
+      ? TOO_MANY_TRAITS
+      : `trait ${result.trait} has the merge ${result.merge} in this workspace`;
   throw new AppError("invalid_schema", `schema: ${message}`, { errors: [{ path: "schema", message }] });
 }

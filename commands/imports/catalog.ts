@@ -6,7 +6,7 @@ import { restoreNamespace } from "../change-namespace.js";
 import { restoreSdk } from "../change-sdk.js";
 import { restoreDataset } from "../datasets/change.js";
 import type { CatalogRecord } from "../exports/catalog.js";
-import { examineRestored } from "../register-schema.js";
+import { examineRestored, TOO_MANY_TRAITS } from "../register-schema.js";
 import type { Services } from "../services.js";
 import { placed } from "./place.js";
 
@@ -82,6 +82,7 @@ async function restoreTrait(
 async function restoreSchema({ catalog }: Pick<Services, "catalog">, schema: SchemaVersion): Promise<void> {
   const { kind } = await catalog.putSchema(schema);
   if (kind === "created") return;
+  if (kind === "too_many_traits") throw mismatch([{ path: "schema", message: TOO_MANY_TRAITS }]);
   const standing = await catalog.findSchema(schema.workspace, schema.schemaId, schema.version);
   if (standing?.schema === schema.schema) return;
   if (standing !== null)

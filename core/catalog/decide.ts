@@ -33,19 +33,32 @@ export function rotateKey(
 export type PutSchemaResult =
   | { readonly kind: "created" }
   | { readonly kind: "version_taken" }
-  | { readonly kind: "trait_conflict"; readonly trait: string; readonly merge: Merge };
+  | { readonly kind: "trait_conflict"; readonly trait: string; readonly merge: Merge }
+  | { readonly kind: "too_many_traits" };
 
-/** `latest` is 0 when the schema's id is free; `mergeOf` knows the traits of the workspace. */
+/** Names that the schemas of a workspace may declare: an identifier may have a value of each, and is read and written as a whole. */
+export const DECLARED_TRAITS_MAX = 1_000;
+
+export interface StandingTraits {
+  readonly mergeOf: (trait: string) => Merge | undefined;
+  /** How many were not added by an event that used them. */
+  readonly declared: () => number;
+}
+
+/** `latest` is 0 when the schema's id is free; `standing` knows the traits of the workspace. */
 export function putSchema(
   { version, traits }: SchemaVersion,
   latest: number,
-  mergeOf: (trait: string) => Merge | undefined,
+  standing: StandingTraits,
 ): PutSchemaResult {
   if (version !== latest + 1) return { kind: "version_taken" };
+  let added = 0;
   for (const [trait, given] of Object.entries(traits)) {
-    const merge = mergeOf(trait) ?? given;
-    if (merge !== given) return { kind: "trait_conflict", trait, merge };
+    const merge = standing.mergeOf(trait);
+    if (merge === undefined) added += 1;
+    else if (merge !== given) return { kind: "trait_conflict", trait, merge };
   }
+  if (added > 0 && standing.declared() + added > DECLARED_TRAITS_MAX) return { kind: "too_many_traits" };
   return { kind: "created" };
 }
 

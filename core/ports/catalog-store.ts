@@ -57,7 +57,10 @@ export interface CatalogStore extends Port {
     max: number,
   ): Promise<"rotated" | "already_rotated" | "not_found" | "full">;
 
-  /** Stores version n if n - 1 is the latest (n = 1: if the id is free), with its traits, in one step. */
+  /**
+   * Stores version n if n - 1 is the latest (n = 1: if the id is free), with its traits, in one step. With its traits, the schemas of the
+   * workspace declare at most `DECLARED_TRAITS_MAX` names; those that events added by using them do not count.
+   */
   putSchema(schema: SchemaVersion): Promise<PutSchemaResult>;
   /** What `putSchema` would answer; stores nothing. */
   tryPutSchema(schema: SchemaVersion): Promise<PutSchemaResult>;

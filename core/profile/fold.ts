@@ -3,8 +3,12 @@ import { unitsOf } from "./amount.js";
 import type { Contribution, Facet, Scalar, Trait } from "./facet.js";
 import { compareScalars } from "./scalar.js";
 
-/** A bounded union keeps the greatest values, never the first to arrive: only this is a join. */
+/**
+ * A bounded union keeps the greatest values, never the first to arrive, and of texts the one too that reaches the second bound: without it,
+ * what comes behind in another part would be taken for what comes next. Only this is a join.
+ */
 const UNION_MAX = 100;
+const UNION_CHARACTERS_MAX = 8_192;
 
 export const emptyFacet: Facet = { traits: new Map(), firstSeen: null, lastSeen: null, eventCount: 0 };
 
@@ -114,9 +118,16 @@ function joinUnions(a: Union, b: Union): Union {
   let inA = 0;
   let inB = 0;
   let isNew = false;
-  while (values.length < UNION_MAX && (inA < a.values.length || inB < b.values.length)) {
+  let characters = 0;
+  while (
+    values.length < UNION_MAX &&
+    characters < UNION_CHARACTERS_MAX &&
+    (inA < a.values.length || inB < b.values.length)
+  ) {
     const order = compareHeads(a.values[inA], b.values[inB]);
-    values.push(order >= 0 ? a.values[inA]! : b.values[inB]!);
+    const value = order >= 0 ? a.values[inA]! : b.values[inB]!;
+    values.push(value);
+    if (typeof value === "string") characters += value.length;
     if (order >= 0) inA += 1;
     if (order <= 0) inB += 1;
     if (order < 0) isNew = true;

@@ -23,6 +23,7 @@ export function createSchemas(
      WHERE ws = ? ORDER BY id`,
   );
   const mergeOf = database.prepare("SELECT merge FROM traits WHERE ws = ? AND name = ?");
+  const countDeclared = database.prepare("SELECT count(*) FROM traits WHERE ws = ? AND registered_itself = 0");
   const insertTrait = database.prepare(
     "INSERT INTO traits (ws, name, merge) VALUES (?, ?, ?) ON CONFLICT (ws, name) DO NOTHING",
   );
@@ -30,9 +31,9 @@ export function createSchemas(
   const judge = (schema: SchemaVersion): PutSchemaResult => {
     const { workspace, schemaId } = schema;
     const standing = (latestVersion.get([workspace, schemaId])![0] as number | null) ?? 0;
-    return putSchema(schema, standing, (trait) => {
-      const row = mergeOf.get([workspace, Buffer.from(trait)]) as readonly [Merge] | undefined;
-      return row?.[0];
+    return putSchema(schema, standing, {
+      mergeOf: (trait) => (mergeOf.get([workspace, Buffer.from(trait)]) as readonly [Merge] | undefined)?.[0],
+      declared: () => countDeclared.get([workspace])![0] as number,
     });
   };
   const put = (schema: SchemaVersion): PutSchemaResult => {

@@ -67,7 +67,10 @@ function decidePut(
 ): Decision<SchemaSections, PutSchemaResult> {
   const row = schemas.find(({ schema_id }) => schema_id === schema.schemaId);
   const merges = new Map<string, Merge>(traits.map(({ name, merge }) => [name, merge]));
-  const result = putSchema(schema, row?.versions.length ?? 0, (trait) => merges.get(trait));
+  const result = putSchema(schema, row?.versions.length ?? 0, {
+    mergeOf: (trait) => merges.get(trait),
+    declared: () => traits.filter((one) => one.registered_itself !== true).length,
+  });
   if (result.kind !== "created") return { change: null, result };
   const added = toTraits(schema).filter(({ name }) => !merges.has(name));
   const next = { schema_id: schema.schemaId, versions: [...(row?.versions ?? []), versionId] };

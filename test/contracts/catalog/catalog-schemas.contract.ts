@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Merge, SchemaVersion } from "../../../core/catalog/catalog.js";
+import { DECLARED_TRAITS_MAX } from "../../../core/catalog/decide.js";
 import { newId, type SchemaId, type WorkspaceId } from "../../../core/ids.js";
 import type { CatalogStore } from "../../../core/ports/catalog-store.js";
 import { aSchema, HOSTILE_TEXTS } from "../../support/builders.js";
@@ -77,6 +78,28 @@ export const schemaSentences: Contract<CatalogStore> = {
     assert.equal(await port.findSchema(workspace, "b" as SchemaId, null), null);
     assert.deepEqual(await put("b", 1, { age: "min", city: "latest" }), CREATED, "nothing of a refused one stays");
     assert.deepEqual(await put("b", 1, { city: "max" }), TAKEN);
+  },
+
+  "declares at most a thousand trait names in a workspace, beside those that events added": async ({ port }) => {
+    const [workspace, other] = [newWorkspace(), newWorkspace()];
+    await port.registerTraits(workspace, ["open", "open2"], 10);
+    const put = (of: WorkspaceId, schemaId: string, version: number, names: readonly string[]) =>
+      port.putSchema(
+        aSchema({
+          workspace: of,
+          schemaId: schemaId as SchemaId,
+          version,
+          traits: Object.fromEntries(names.map((name) => [name, "latest"] as const)),
+        }),
+      );
+    const names = Array.from({ length: DECLARED_TRAITS_MAX }, (_, n) => `t${n}`);
+    assert.deepEqual(await put(workspace, "a", 1, names.slice(1)), CREATED);
+    assert.deepEqual(await put(workspace, "b", 1, ["new", "newer"]), { kind: "too_many_traits" });
+    assert.equal(await port.findSchema(workspace, "b" as SchemaId, null), null);
+    assert.deepEqual(await put(workspace, "b", 1, ["open", "t1", "new"]), CREATED);
+    assert.deepEqual(await put(workspace, "b", 2, ["newer"]), { kind: "too_many_traits" });
+    assert.deepEqual(await put(workspace, "b", 2, ["t1", "new"]), CREATED, "known names take no room");
+    assert.deepEqual(await put(other, "a", 1, names), CREATED);
   },
 
   "lets one of two concurrent schemas give a trait its merge": async ({ port }) => {
