@@ -187,7 +187,8 @@ export async function readProfile(
   asked: readonly Uid[] = [],
 ): Promise<Profile> {
   const most = {
-    members: Math.ceil(allowance.members / allowance.profiles),
+    // One of each, also where there are more profiles than identifiers may be read: without any it would seem to be gone.
+    members: Math.max(1, Math.ceil(allowance.members / allowance.profiles)),
     bytes: Math.ceil(allowance.bytes / allowance.profiles),
   };
   const { members, bytes, isPartial } = await readMembers(services, workspace, profileId, most);
