@@ -14,10 +14,13 @@ export function listen(server: http.Server, host: string, port: number): Promise
   });
 }
 
+/** EINVAL: as `fe80::1` without its interface. EAI_AGAIN: a name, and no name server answers. */
+const NO_ADDRESS = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EINVAL", "EAI_AGAIN"]);
+
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
   if (error.code === "EADDRINUSE") return new ConfigError(`PORT: ${port} is in use by another process`);
   if (error.code === "EACCES") return new ConfigError(`PORT: ${port} may not be used by this user`);
-  if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND")
+  if (NO_ADDRESS.has(error.code ?? ""))
     return new ConfigError(`HOST: ${host} is not an address of this machine`);
   return error;
 }

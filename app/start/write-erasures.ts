@@ -46,6 +46,10 @@ async function openSource({
   if (url !== "") {
     const mongo = await openMongo({ url, onError });
     const catalog = await createMongoCatalog({ mongo });
+    if ((await catalog.workspaces({ limit: 1, after: null })).length === 0) {
+      await mongo.close();
+      throw new ConfigError("MONGODB_URL: this database holds no workspace");
+    }
     return { catalog, log: createMongoErasureLog({ mongo }), close: () => mongo.close() };
   }
   if (!(await holdsWorkspaces(dataDir))) throw new ConfigError(`DATA_DIR: ${dataDir} holds no workspace`);
