@@ -47,11 +47,14 @@ export interface EventQueue extends Port {
    * what was refused under this key and is kept. Null if there is none; always null where the queue cannot look, as RabbitMQ.
    */
   findEarlier(eventId: EventId): Promise<Buffer | null>;
-  /** Messages that are not done. Where the queue cannot look, as RabbitMQ, a list that nobody has taken yet counts as one. */
+  /**
+   * Messages that are not done, those that workers of other processes hold among them. Where the queue cannot look, as RabbitMQ, a list
+   * that nobody has taken yet counts as one. Rejects with `unavailable` where a part cannot be counted.
+   */
   depth(): Promise<number>;
   /**
    * When the oldest of them was accepted, as it says itself, milliseconds since 1970; null if there is none. Where the queue cannot look, as
-   * RabbitMQ, the oldest of those that this process was handed: what still lies there was published later.
+   * RabbitMQ, the oldest of those that the workers of all processes were handed: what still lies there was published later.
    */
   oldest(): Promise<number | null>;
 }

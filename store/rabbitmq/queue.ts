@@ -9,6 +9,7 @@ import { packList } from "./list.js";
 import { partitionOf, placeOf } from "./partitions.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
 import { createShares, type Shares } from "./publisher/shares.js";
+import { callRoll, type Present } from "./roll-call.js";
 import { createTopology, declarationProblem, namesOf } from "./topology.js";
 import { within } from "./within.js";
 
@@ -50,13 +51,14 @@ const FRESH_MS = 2_000;
 const DECLARE_MS = 60_000;
 /** Of queues that are missing while the service runs: tried again after that, on what may be another connection by then. */
 const DECLARE_AGAIN_MS = 5_000;
+const COUNTS_MAX = 3;
 /** A queue that is made again a few milliseconds after it was deleted is fed to consumers of the old one, who never see it. */
 const REPAIR_MS = 1_000;
 
 /**
  * The queue on RabbitMQ: quorum queues, publisher confirms. Rejects with a `ConfigError` that names the setting which is wrong.
  * What a process dies on comes back alone; what it had only been handed beside that comes back alone too, one crash higher.
- * `depth` counts what lies ready and what this process holds: what other processes hold at that moment cannot be seen over AMQP.
+ * The broker does not tell what workers hold, so `depth` and `oldest` ask each of them, and reject where one does not answer.
  */
 export async function openRabbitQueue(options: RabbitQueueOptions): Promise<EventQueue> {
   const { url, name, lengthMax, onError, deadlineMs = DEADLINE_MS, heldMsMax = HELD_MS_MAX } = options;
@@ -118,12 +120,28 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
       throw new AppError("unavailable", "The queue does not answer.", { cause: error });
     }
   };
-  const count = async (): Promise<number> => {
-    const copied = consumer?.copied() ?? 0;
+  /** Asks the broker and all workers. */
+  const ask = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
+    requireOpen();
+    if (!connection.ready) throw new AppError("unavailable", "The queue is away and cannot be counted.");
+    try {
+      return await within(deadlineMs, work());
+    } catch (error) {
+      throw new AppError("unavailable", "The queue cannot be counted.", { cause: error });
+    }
+  };
+  const count = async (triesLeft = COUNTS_MAX): Promise<number> => {
+    const before = await callRoll(connection, names);
     const ready = await topology.countReady();
-    const held = (await consumer?.countHeld()) ?? 0;
-    // A copy made meanwhile may have been counted in neither place; one that is counted in both is too much for a moment.
-    return ready + held + (consumer?.copied() ?? copied) - copied;
+    const present = await callRoll(connection, names);
+    // What one held that came or went meanwhile may have been counted in neither place.
+    if (workersOf(before) !== workersOf(present)) {
+      if (triesLeft > 1) return count(triesLeft - 1);
+      throw new Error("workers come and go");
+    }
+    // So may a copy that was made meanwhile; one that is counted in both is too much for a moment.
+    const copied = sum(present, (one) => one.copied) - sum(before, (one) => one.copied);
+    return ready + sum(present, (one) => one.held) + copied;
   };
 
   const close = async (): Promise<void> => {
@@ -168,6 +186,7 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
         batchMax,
         handler,
         publisher,
+        publishing: connection,
         heldMsMax,
         messageBytesMax,
         heldBytesMax,
@@ -184,19 +203,20 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
     },
     // A broker shows no message but the next one.
     findEarlier: async () => null,
-    depth: async () => {
-      requireOpen();
-      if (!connection.ready) throw new AppError("unavailable", "The queue is away and cannot be counted.");
-      try {
-        return await within(deadlineMs, count());
-      } catch (error) {
-        throw new AppError("unavailable", "The queue cannot be counted.", { cause: error });
-      }
-    },
-    oldest: async () => {
-      requireOpen();
-      return consumer?.oldest() ?? null;
-    },
+    depth: () => ask(count),
+    oldest: () =>
+      ask(async () => {
+        const times = (await callRoll(connection, names)).flatMap(({ oldest }) => oldest ?? []);
+        return times.length === 0 ? null : Math.min(...times);
+      }),
     close: () => (closed ??= close()),
   };
 }
+
+const workersOf = (all: readonly Present[]): string =>
+  all
+    .map(({ worker }) => worker)
+    .toSorted()
+    .join();
+const sum = (all: readonly Present[], figure: (one: Present) => number): number =>
+  all.reduce((total, one) => total + figure(one), 0);

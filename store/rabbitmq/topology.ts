@@ -10,7 +10,8 @@ import { findPartitions, partitionOf, partitionsOf } from "./partitions.js";
  */
 export type QueueRole = "express" | "main" | "lists" | "retry" | "suspects" | "dead";
 export type WaitRole = "wait10s" | "wait1m" | "wait10m";
-export type QueueNames = Readonly<Record<QueueRole | WaitRole, string>>;
+/** `workers`: always empty, each worker consumes it as long as it holds messages of the others, so the broker knows how many there are. */
+export type QueueNames = Readonly<Record<QueueRole | WaitRole | "workers", string>>;
 
 /**
  * Nobody consumes these: after its time the broker moves a message on to `retry`. In memory it would take the place of another that is due
@@ -46,6 +47,7 @@ export const namesOf = (name: string): QueueNames => ({
   wait10s: `${name}.wait.10s`,
   wait1m: `${name}.wait.1m`,
   wait10m: `${name}.wait.10m`,
+  workers: `${name}.workers`,
 });
 
 export const ownerOf = (name: string): string => `${name}.owner`;
@@ -99,6 +101,7 @@ export function declarationsOf(names: QueueNames, lengthMax: number, partitions 
     // Without a bound: what was accepted once is never refused on its way.
     { queue: names.retry, durable: true, arguments: backedByDead },
     { queue: names.suspects, durable: true, arguments: backedByDead },
+    { queue: names.workers, durable: true, arguments: common },
     ...WAITS.map(({ role, ms }) => ({
       queue: names[role],
       durable: true,

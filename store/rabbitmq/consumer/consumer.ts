@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import type { Connection } from "rabbitmq-client";
 import { acceptedAt, workspaceOf } from "../../../core/event/message.js";
 import type { DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import { createAlarm } from "../../queue/alarm.js";
@@ -10,6 +12,7 @@ import { keepBalanced } from "./balance.js";
 import type { Held } from "./held.js";
 import { openIntake, type Incoming, type Intake } from "./intake.js";
 import { keepSubscribed } from "./subscription.js";
+import { answerCalls, type Present } from "../roll-call.js";
 import type { QueueNames } from "../topology.js";
 import { createWindow } from "./window.js";
 import { within } from "../within.js";
@@ -22,6 +25,8 @@ export interface ConsumerDeps extends HandlerDeps {
   readonly balanceMs?: number | undefined;
   readonly batchMax: number;
   readonly publisher: Pick<RabbitPublisher, "copy">;
+  /** While the broker is short of memory or disk it hears nothing more of a connection that published, not even what is done. */
+  readonly publishing: Connection;
   /** Called when a queue is gone. */
   readonly onMissing: () => void;
   /** The longest time that a message is handled without an outcome, milliseconds. */
@@ -35,12 +40,6 @@ export interface ConsumerDeps extends HandlerDeps {
 
 export interface RunningConsumer {
   isSubscribed(): boolean;
-  /** Messages that this process holds. Resolves once all are counted that the broker had handed out before. */
-  countHeld(): Promise<number>;
-  /** When the oldest of them was accepted, milliseconds since 1970; null if there is none. */
-  oldest(): number | null;
-  /** Messages replaced by a copy so far. */
-  copied(): number;
   close(): Promise<void>;
 }
 
@@ -81,13 +80,32 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     messageBytesMax: deps.messageBytesMax,
     bytesMax: deps.heldBytesMax,
   });
+  const worker = randomUUID();
+  let subscriptions = 0;
+  const present = async (): Promise<Present> => {
+    const intake = await subscription.next();
+    // Then all is counted that the broker had handed out before.
+    await intake?.caughtUp();
+    const times = (intake?.firsts() ?? []).flatMap((message) => acceptedAt(message) ?? []);
+    return {
+      worker: `${worker} ${subscriptions}`,
+      held: intake?.unsettled() ?? 0,
+      oldest: times.length === 0 ? null : Math.min(...times),
+      copied: copies.forgotten(),
+    };
+  };
+  const calls = answerCalls(deps.publishing, names, present, onError);
   const subscription = keepSubscribed({
     open: async () => {
+      await calls.heard;
       const prefetch = { ...window.prefetch(), suspects: 1, dead: 1 };
       const connections = { express, others: connection };
       return openIntake({ connections, names, partitions: await deps.partitions(), prefetch, onDelivery });
     },
-    onOpen: () => alarm.ring(),
+    onOpen: () => {
+      subscriptions += 1;
+      alarm.ring();
+    },
     onLost: () => void schedule.remove(),
     onMissing,
     onError,
@@ -165,6 +183,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     await running;
     // A broker that does not answer now takes nothing back either; it hands all out again by itself.
     if (intake && isCancelled) await within(GIVE_BACK_MS, leave(intake)).catch(() => undefined);
+    await calls.close();
     await Promise.all([closeConnection(connection), closeConnection(express)]);
     await subscription.ended;
     await balanced;
@@ -172,16 +191,6 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   let closed: Promise<void> | null = null;
   return {
     isSubscribed: () => subscription.current() !== null,
-    countHeld: async () => {
-      const intake = await subscription.next();
-      await intake?.caughtUp();
-      return intake?.unsettled() ?? 0;
-    },
-    oldest: () => {
-      const times = (subscription.current()?.firsts() ?? []).flatMap((message) => acceptedAt(message) ?? []);
-      return times.length === 0 ? null : Math.min(...times);
-    },
-    copied: () => copies.forgotten(),
     close: () => (closed ??= close()),
   };
 }

@@ -100,35 +100,36 @@ export const lifecycleSentences: Contract<EventQueue> = {
     }
   },
 
-  "names when the oldest message that is not done was accepted, at least of those that this process was handed":
-    async ({ port }) => {
-      assert.equal(await port.oldest(), null);
-      const workspace = newId<WorkspaceId>();
-      const at = [1_767_225_600_001, 1_767_225_600_002, 1_767_225_600_003];
-      for (const receivedAt of at) await port.publish(encodeMessage(anEvent({ workspace, receivedAt })));
-      assert.ok([null, at[0]].includes(await port.oldest()));
-      let settle: (outcome: "first" | "all") => void = () => {};
-      let isFirst = true;
-      const consumer = port.consume(10, async (batch) => {
-        const what = await new Promise((resolve) => {
-          settle = resolve;
-        });
-        const outcome = (n: number) => (what === "all" || (isFirst && n === 0) ? DONE : LATER);
-        const outcomes = batch.map((_, n) => outcome(n));
-        isFirst = false;
-        return outcomes;
+  "names when the oldest message that is not done was accepted, at least of those that workers were handed": async ({
+    port,
+  }) => {
+    assert.equal(await port.oldest(), null);
+    const workspace = newId<WorkspaceId>();
+    const at = [1_767_225_600_001, 1_767_225_600_002, 1_767_225_600_003];
+    for (const receivedAt of at) await port.publish(encodeMessage(anEvent({ workspace, receivedAt })));
+    assert.ok([null, at[0]].includes(await port.oldest()));
+    let settle: (outcome: "first" | "all") => void = () => {};
+    let isFirst = true;
+    const consumer = port.consume(10, async (batch) => {
+      const what = await new Promise((resolve) => {
+        settle = resolve;
       });
-      await eventually("the first is in hand", async () => (await port.oldest()) === at[0]);
-      await eventually("the first is done", async () => {
-        settle("first");
-        return (await port.oldest()) === at[1];
-      });
-      await eventually("all are done", async () => {
-        settle("all");
-        return (await port.oldest()) === null;
-      });
-      await consumer.close();
-    },
+      const outcome = (n: number) => (what === "all" || (isFirst && n === 0) ? DONE : LATER);
+      const outcomes = batch.map((_, n) => outcome(n));
+      isFirst = false;
+      return outcomes;
+    });
+    await eventually("the first is in hand", async () => (await port.oldest()) === at[0]);
+    await eventually("the first is done", async () => {
+      settle("first");
+      return (await port.oldest()) === at[1];
+    });
+    await eventually("all are done", async () => {
+      settle("all");
+      return (await port.oldest()) === null;
+    });
+    await consumer.close();
+  },
 
   "is ready while it is open, and may be closed twice": async ({ port }) => {
     await port.ready();

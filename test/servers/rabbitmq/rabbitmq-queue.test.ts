@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "rabbitmq-client";
 import { isUnavailable } from "../../../core/errors.js";
-import type { Delivery, EventQueue } from "../../../core/ports/event-queue.js";
+import type { EventQueue } from "../../../core/ports/event-queue.js";
 import { openRabbitQueue, type RabbitQueueOptions } from "../../../store/rabbitmq/queue.js";
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../../support/eventually.js";
@@ -278,23 +278,6 @@ describe("The queue on RabbitMQ", () => {
       for (const [queueName, args] of expected)
         await raw.queueDeclare({ queue: queueName, durable: true, arguments: args });
     });
-  });
-
-  it("counts in its depth what is in hand", async () => {
-    await publishEach(queue, numbered(30));
-    let finish = (): void => {};
-    const finished = new Promise<void>((resolve) => (finish = resolve));
-    const batches: (readonly Delivery[])[] = [];
-    const consumer = queue.consume(10, async (batch) => {
-      batches.push(batch);
-      await finished;
-      return batch.map(() => DONE);
-    });
-    await eventually("a batch is in hand", () => batches.length === 1);
-    assert.equal(await queue.depth(), 30);
-    finish();
-    await eventually("all are done", async () => (await queue.depth()) === 0);
-    await consumer.close();
   });
 });
 

@@ -129,7 +129,8 @@ describe("What a worker takes of RabbitMQ", () => {
     const onDelivery = (incoming: Incoming) => void received.push(incoming);
     const intake = await openIntake({ connections, names, partitions: ["a"], prefetch, onDelivery });
     assert.deepEqual(express.standing, [names.express]);
-    assert.deepEqual(others.standing, [names.main, "a", names.lists, names.retry, names.suspects, names.dead]);
+    const { workers, main, lists, retry, suspects, dead } = names;
+    assert.deepEqual(others.standing, [workers, main, "a", lists, retry, suspects, dead], "first where it counts");
     express.deliver(names.express, 1);
     others.deliver(names.main, 1);
     others.deliver(names.main, 2);

@@ -1,0 +1,100 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Connection } from "rabbitmq-client";
+import type { OnError } from "./connection.js";
+import type { QueueNames } from "./topology.js";
+import { within } from "./within.js";
+
+/** What a worker says of itself. */
+export interface Present {
+  /** Another one after each time that it lost what it held. */
+  readonly worker: string;
+  /** Messages that it holds. */
+  readonly held: number;
+  /** When the oldest of them was accepted, milliseconds since 1970; null if there is none. */
+  readonly oldest: number | null;
+  /** Messages that it replaced by a copy so far. */
+  readonly copied: number;
+}
+
+const ANSWER_MS = 2_000;
+const AGAIN_MS = 50;
+/** Calls that wait for a worker to read them; whoever called gave up long before. */
+const CALLS_MAX = 100;
+/** Only whoever consumes here knows it. */
+const REPLIES = "amq.rabbitmq.reply-to";
+
+/** It has the name of the queue in which workers stand, and goes with the last of them. */
+const exchangeOf = ({ workers }: QueueNames) =>
+  ({ exchange: workers, type: "fanout", durable: false, autoDelete: true }) as const;
+
+export interface Calls {
+  /** Resolves once it hears them, or when that takes too long. */
+  readonly heard: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Answers each call, until it is closed. */
+export function answerCalls(
+  connection: Connection,
+  names: QueueNames,
+  present: () => Promise<Present>,
+  onError: OnError,
+): Calls {
+  const declared = exchangeOf(names);
+  const consumer = connection.createConsumer(
+    {
+      queue: `${names.workers}.${randomUUID()}`,
+      noAck: true,
+      exclusive: true,
+      queueOptions: { exclusive: true, autoDelete: true, arguments: { "x-max-length": CALLS_MAX } },
+      exchanges: [declared],
+      queueBindings: [{ exchange: declared.exchange }],
+    },
+    async (_, reply) => reply(await present()),
+  );
+  consumer.on("error", (error) => onError("nobody hears what this worker holds", error));
+  const ready = new Promise<void>((resolve) => consumer.once("ready", resolve));
+  return {
+    heard: within(ANSWER_MS, ready).catch(() => undefined),
+    close: () => within(ANSWER_MS, consumer.close()).catch(() => undefined),
+  };
+}
+
+/** Asks all workers. Rejects unless as many answer as there are. */
+export async function callRoll(connection: Connection, names: QueueNames): Promise<readonly Present[]> {
+  const until = performance.now() + ANSWER_MS;
+  for (;;)
+    try {
+      return await callOnce(connection, names, until - performance.now());
+    } catch (error) {
+      // The broker may count one for a moment that has just gone.
+      if (performance.now() + AGAIN_MS > until) throw error;
+      await sleep(AGAIN_MS);
+    }
+}
+
+async function callOnce(connection: Connection, names: QueueNames, ms: number): Promise<readonly Present[]> {
+  const { consumerCount } = await connection.queueDeclare({ queue: names.workers, passive: true });
+  if (consumerCount === 0) return [];
+  const channel = await connection.acquire();
+  const answers = new Map<string, Present>();
+  const answered = new Promise<void>((resolve, reject) => {
+    channel.once("close", () => reject(new Error("no worker hears a call")));
+    const hear = ({ body }: { readonly body?: unknown }): void => {
+      const one = body as Present;
+      if (answers.set(one.worker, one).size === consumerCount) resolve();
+    };
+    const ask = async (): Promise<void> => {
+      await channel.basicConsume({ queue: REPLIES, noAck: true }, hear);
+      await channel.basicPublish({ exchange: names.workers, replyTo: REPLIES }, "");
+    };
+    ask().catch(reject);
+  });
+  try {
+    await within(ms, answered);
+    return [...answers.values()];
+  } finally {
+    await channel.close();
+  }
+}
