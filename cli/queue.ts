@@ -9,9 +9,11 @@ interface Stats {
   readonly minutes: readonly { readonly at: string }[];
 }
 
-const LOOK_MS = 1_000;
 const MINUTE_MS = 60_000;
-/** Where nobody knows since when the oldest waits, events that came later may keep the queue from ever being empty. */
+/**
+ * Where nobody knows since when the oldest waits, events that came later may keep the queue from ever being empty. How many wait may be
+ * unknown for a moment, as while a worker starts.
+ */
 const UNKNOWN_MS = 60_000;
 
 /** What the service says of its queue may be so old: what it accepted just before is not in it. */
@@ -43,13 +45,20 @@ export async function awaitQueue(
   wrong: string,
 ): Promise<void> {
   const look = createQueueWatch(http);
-  for (let isFirst = true; ; isFirst = false) {
+  for (let isTold = false; ;) {
+    await sleep(STALE_MS);
     const { isDone, waiting, oldest, quietMs } = await look();
     if (isDone) return;
-    if (waiting === null) return tell(`nobody knows whether events wait to be processed: ${wrong}`);
-    if (isFirst) tell(`waits until the queue is empty; events that wait: ${waiting}`);
+    if (!isTold && waiting !== null) {
+      tell(`waits until the queue is empty; events that wait: ${waiting}`);
+      isTold = true;
+    }
     const patienceMs = oldest === null ? Math.min(UNKNOWN_MS, waitMs) : waitMs;
-    if (quietMs >= patienceMs) return tell(`events still wait to be processed, ${waiting}: ${wrong}`);
-    await sleep(LOOK_MS);
+    if (quietMs >= patienceMs)
+      return tell(
+        waiting === null
+          ? `nobody knows whether events wait to be processed: ${wrong}`
+          : `events still wait to be processed, ${waiting}: ${wrong}`,
+      );
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { read, type Command, type Context } from "../command.js";
 import { CliError, EXIT, failureOf, usage, type Exit } from "../fail.js";
 import { ERASURE_OPTIONS } from "../export/erasures.js";
@@ -12,7 +11,7 @@ import { FORMATS, itemsOf, type Format, type Source } from "../import/source.js"
 import { surveyOf, type Survey } from "../import/survey.js";
 import { flagIn, textIn } from "../options.js";
 import { createProgress, type Progress } from "../progress.js";
-import { awaitQueue, STALE_MS } from "../queue.js";
+import { awaitQueue } from "../queue.js";
 import { count, plain } from "../show.js";
 
 const RETRY_MS = 900_000;
@@ -162,10 +161,7 @@ async function sendAll(context: Context, source: Source, target: Target): Promis
     world.err(`onym: ${text}\n`);
   };
   const beforeBatch = createAliasOrder({
-    queue: async () => {
-      await sleep(STALE_MS);
-      await awaitQueue(api, RETRY_MS, say, WRONG_ALIASES);
-    },
+    queue: () => awaitQueue(api, RETRY_MS, say, WRONG_ALIASES),
     users: (users) => awaitUsers(api, users, RETRY_MS),
     table: () => tableOf(api),
   });

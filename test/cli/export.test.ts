@@ -7,9 +7,7 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { connect } from "../../cli/connection.js";
 import { importOnym } from "../../cli/export/import-onym.js";
-import { awaitQueue } from "../../cli/queue.js";
 import type { CliError } from "../../cli/fail.js";
-import type { Http } from "../../client/http.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { anEvent } from "../support/builders.js";
 import { json, onym, useFolder } from "../support/cli.js";
@@ -248,21 +246,6 @@ describe("onym export and onym import onym", () => {
         await proxy.close();
       }
     });
-  });
-
-  it("wait neither for what came later, nor for ever, and warn where they do not know", async () => {
-    const minutes = [{ at: "2026-01-31T12:00:00.000Z" }];
-    const told = async (waiting: number | null, oldest_at: string | null) => {
-      const said: string[] = [];
-      const answer = async () => ({ minutes, queue: { waiting, oldest_at } });
-      await awaitQueue(answer as unknown as Http, 0, (text) => said.push(text), "the export may be without them");
-      return said.at(-1) ?? "";
-    };
-    assert.equal(await told(0, null), "");
-    assert.equal(await told(3, "2026-01-31T12:01:00.000Z"), "");
-    for (const oldest of [null, "2026-01-31T12:00:59.999Z"])
-      assert.match(await told(3, oldest), /^events still wait to be processed, 3: the export may be without them/);
-    assert.match(await told(null, null), /^nobody knows whether events wait/);
   });
 
   it("tell in one line where an import stopped because nobody answers", async () => {

@@ -110,12 +110,11 @@ describe("An alias of an import", () => {
     ]);
   });
 
-  /** A service of which nobody knows since when events wait, and some always do. */
-  const busy = (known: ReadonlySet<string>, waiting: number | null = 5) => {
+  /** A service in whose queue some events always wait. */
+  const busy = (known: ReadonlySet<string>, waiting: number | null = 5, oldest_at: string | null = null) => {
     const asked: number[] = [];
     const http = async ({ path, body }: Call) => {
-      if (path === "/v1/stats")
-        return { minutes: [{ at: "2026-01-31T12:00:00.000Z" }], queue: { waiting, oldest_at: null } };
+      if (path === "/v1/stats") return { minutes: [{ at: "2026-01-31T12:00:00.000Z" }], queue: { waiting, oldest_at } };
       const { identifiers } = body as { readonly identifiers: readonly Identifier[] };
       asked.push(identifiers.length);
       return { unknown: identifiers.filter(({ value }) => !known.has(value)) };
@@ -145,5 +144,7 @@ describe("An alias of an import", () => {
     for (const waiting of [5, null])
       await assert.rejects(awaitUsers(busy(new Set(), waiting).http, ["u-1"], 0), /sent before, still wait/);
     assert.equal(await awaitUsers(busy(new Set(), 0).http, ["u-1"], 0), "processed");
+    const younger = busy(new Set(), 5, "2026-01-31T12:01:00.000Z");
+    assert.equal(await awaitUsers(younger.http, ["u-1"], 0), "processed");
   });
 });
