@@ -2,7 +2,7 @@ import { read, type Command, type Context } from "../command.js";
 import { CliError, EXIT, failureOf, usage, type Exit } from "../fail.js";
 import { ERASURE_OPTIONS } from "../export/erasures.js";
 import { importOnym } from "../export/import-onym.js";
-import { awaitUsers, createAliasOrder, tableOf } from "../import/aliases.js";
+import { awaitUsers, createAliasOrder, userReaderOf } from "../import/aliases.js";
 import { batchesOf, type Target } from "../import/batches.js";
 import { csvPlanIn } from "../import/csv-items.js";
 import { deliver } from "../import/deliver.js";
@@ -163,7 +163,7 @@ async function sendAll(context: Context, source: Source, target: Target): Promis
   const beforeBatch = createAliasOrder({
     queue: () => awaitQueue(api, RETRY_MS, say, WRONG_ALIASES),
     users: (users) => awaitUsers(api, users, RETRY_MS),
-    table: () => tableOf(api),
+    reader: () => userReaderOf(api),
   });
   try {
     for await (const batch of batchesOf(itemsOf(source, world, reading.took), target, onProblem)) {

@@ -3,6 +3,8 @@ import type { Http } from "../../client/http.js";
 import type { Namespace } from "../../core/catalog/catalog.js";
 import type { Identifier } from "../../core/event/event.js";
 import { admit, namespaceTable, type NamespaceTable } from "../../core/identity/namespaces.js";
+import { extract } from "../../core/schema/extract.js";
+import { compilePlan, type AnnotationPlan } from "../../core/schema/plan.js";
 import { all, pages, read } from "../command.js";
 import { CliError, EXIT } from "../fail.js";
 import { createQueueWatch, STALE_MS } from "../queue.js";
@@ -17,7 +19,14 @@ export interface AliasWaits {
   readonly queue: () => Promise<void>;
   /** Until the service knows the users, or until what it accepted before is processed. */
   readonly users: (users: readonly string[]) => Promise<"known" | "processed">;
-  readonly table: () => Promise<NamespaceTable>;
+  readonly reader: () => Promise<UserReader>;
+}
+
+/** How the service finds users in a call. */
+export interface UserReader {
+  readonly table: NamespaceTable;
+  /** By the name of a tracked event that has a schema of the workspace. */
+  readonly plans: ReadonlyMap<unknown, AnnotationPlan>;
 }
 
 /**
@@ -29,7 +38,7 @@ export function createAliasOrder(
   waits: AliasWaits,
   usersMax: number = USERS_MAX,
 ): (batch: Pick<Batch, "items">) => Promise<void> {
-  let table: NamespaceTable | null = null;
+  let reader: UserReader | null = null;
   /** Whom batches have named and nobody has waited for; null: anybody, as before the first one, when an earlier import may still wait. */
   let users: Set<string> | null = null;
   return async ({ items }) => {
@@ -40,23 +49,31 @@ export function createAliasOrder(
       await waits.queue();
       users = new Set();
     }
-    table ??= await waits.table();
+    reader ??= await waits.reader();
+    const { table, plans } = reader;
     const late = storedOf(previous, table).filter((user) => users!.has(user));
     if (late.length > 0 && (await waits.users(late)) === "processed") users.clear();
     for (const user of late) users.delete(user);
-    for (const user of storedOf(calls.flatMap(namedIn), table)) users.add(user);
+    for (const user of storedOf(
+      calls.flatMap((call) => namedIn(call, plans)),
+      table,
+    ))
+      users.add(user);
     if (users.size > usersMax) users = null;
   };
 }
 
-function namedIn(call: JsonObject): readonly string[] {
+function namedIn(call: JsonObject, plans: UserReader["plans"]): readonly string[] {
   const context = isObject(call["context"]) ? call["context"] : {};
   const lists: readonly unknown[] = [context["externalIds"], context["externalId"]];
   const external = lists.flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []));
   const ids = external.flatMap((one) => (isObject(one) && one["type"] === "user_id" ? [one["id"]] : []));
-  return textsOf([call["userId"], ...ids]);
+  const plan = call["type"] === "track" ? plans.get(call["event"]) : undefined;
+  const planned = plan === undefined ? [] : extract(plan, call, null).identifiers.filter(isUser);
+  return [...textsOf([call["userId"], ...ids]), ...planned.map(({ value }) => value)];
 }
 
+const isUser = ({ namespace }: Pick<Identifier, "namespace">): boolean => namespace === "user_id";
 const textsOf = (values: readonly unknown[]): readonly string[] => values.map(textOf).filter((text) => text !== null);
 
 /** Each user once, as the service would know them: it never knows what stands for nobody, nor half a character. */
@@ -74,6 +91,23 @@ const WAIT = 2;
 
 export const tableOf = async (http: Http): Promise<NamespaceTable> =>
   namespaceTable(await all(pages<Namespace>(http, "/v1/namespaces", "namespaces")));
+
+export async function userReaderOf(http: Http): Promise<UserReader> {
+  const { events } = await read<SdkPlan>(http, "/v1/sdk/plan");
+  const ids = new Set(Object.values(events).flatMap((event) => event.schema_id ?? []));
+  const found = new Map<string, AnnotationPlan>();
+  for (const id of ids) {
+    const { schema } = await read<{ readonly schema: object }>(http, `/v1/schemas/${encodeURIComponent(id)}`);
+    found.set(id, compilePlan(schema));
+  }
+  const plans = new Map(
+    Object.entries(events).flatMap(([name, { schema_id: id }]) => (id === null ? [] : [[name, found.get(id)!]])),
+  );
+  return { table: await tableOf(http), plans };
+}
+interface SdkPlan {
+  readonly events: Readonly<Record<string, { readonly schema_id: string | null }>>;
+}
 
 /**
  * Waits until the service knows the users, or has processed what it accepted before: a call that it refused makes nobody known. Throws

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { awaitUsers, createAliasOrder } from "../../cli/import/aliases.js";
+import { connect } from "../../cli/connection.js";
+import { awaitUsers, createAliasOrder, userReaderOf } from "../../cli/import/aliases.js";
 import type { Call, Http } from "../../client/http.js";
 import type { Identifier } from "../../core/event/event.js";
+import { compilePlan } from "../../core/schema/plan.js";
 import { BUILT_IN_NAMESPACES, namespaceTable } from "../../core/identity/namespaces.js";
 import { onym, useFolder } from "../support/cli.js";
 import { eventually } from "../support/eventually.js";
@@ -59,11 +61,29 @@ describe("An alias of an import", () => {
       });
     });
 
+  it("knows whom the schemas of the plan name", async () => {
+    await withHeldApp(EMBEDDED, async (app, release) => {
+      release();
+      const workspace = await app.workspace();
+      const events = {
+        Seen: { schema_id: await workspace.schema(SEEN) },
+        Other: { schema_id: await workspace.schema() },
+      };
+      const put = await workspace.send("PUT", "/v1/sdk/plan", { events: { ...events, Later: {} } });
+      assert.equal(put.status, 200, put.text);
+      const key = await workspace.key("admin");
+      const api = connect({ url: app.url, key, keyPlace: "a test", isLoopback: true }, 0);
+      const { table, plans } = await userReaderOf(api);
+      assert.deepEqual([[...plans.keys()], table.has("user_id")], [["Seen", "Other"], true]);
+    });
+  });
+
   const user = (userId: string, more: object = {}) => ({ type: "identify", userId, ...more });
   const alias = (previousId: unknown, userId = "u-new") => ({ type: "alias", userId, previousId });
   const waitsOf = async (batches: readonly (readonly object[])[], usersMax?: number) => {
     const waits: (readonly [sent: number, users: readonly string[] | null])[] = [];
     const table = namespaceTable([{ ...BUILT_IN_NAMESPACES[0]!, normalization: "email" }]);
+    const plans = new Map([["Seen", compilePlan(SEEN)]]);
     let sent = 0;
     const before = createAliasOrder(
       {
@@ -72,7 +92,7 @@ describe("An alias of an import", () => {
           waits.push([sent, users]);
           return users.includes("refused@x.de") ? "processed" : "known";
         },
-        table: async () => table,
+        reader: async () => ({ table, plans }),
       },
       usersMax,
     );
@@ -84,6 +104,12 @@ describe("An alias of an import", () => {
   };
   const [a, b, c, d] = ["a@x.de", "b@x.de", "c@x.de", "d@x.de"] as const;
   const first = [alias("v-1")];
+  const SEEN = {
+    type: "object",
+    properties: {
+      properties: { type: "object", properties: { by: { type: "string", "x-identity": { namespace: "user_id" } } } },
+    },
+  };
 
   it("waits once for what came before the import, and then for users who were named since", async () => {
     assert.deepEqual(await waitsOf([[user(a), { type: "track", previousId: a }], [user(b)]]), []);
@@ -97,6 +123,9 @@ describe("An alias of an import", () => {
     assert.deepEqual(await later([alias(b, c)], [alias(c, d)]), [[2, [c]]], "a chain");
     const context = { externalId: [{ type: "user_id", id: d }] };
     assert.deepEqual(await later([user(a, { context })], [alias(d)]), [[2, [d]]]);
+    const seen = (event: string) => ({ type: "track", event, anonymousId: "v-1", properties: { by: a } });
+    assert.deepEqual(await later([seen("Seen"), seen("Other")], [alias(a)]), [[2, [a]]], "by the plan's schema");
+    assert.deepEqual(await later([seen("Other")], [alias(a)]), []);
     assert.deepEqual(await later([user("guest"), user("\ud800@x.de")], [alias("guest"), alias("\ud800@x.de")]), []);
     const refused = [user("refused@x.de"), user(a)];
     assert.deepEqual(await later(refused, [alias("refused@x.de")], [alias(a)]), [[2, ["refused@x.de"]]]);
