@@ -175,7 +175,9 @@ export interface Erasures {
   /**
    * Writes the record and tombstones of an erasure that a restored store lacks. Of a record that stands, a later time and the given
    * suppression or its end take the place of its own, and it is open again if it so covers more; the rest stays. It takes nobody out of
-   * a profile. Throws `conflict`, and writes nothing, where the id is that of an erasure of another workspace of this graph.
+   * a profile. Records of changes that name somebody who is in no profile and whom it had not buried are hidden and redacted as those of
+   * `erase` are: it is open again for that. Throws `conflict`, and writes nothing, where the id is that of an erasure of another workspace
+   * of this graph.
    */
   restoreErasure(workspace: WorkspaceId, erasure: Erasure, buried: readonly Buried[]): Promise<void>;
 }

@@ -19,6 +19,7 @@ import { AWAIT_SCHEMA, FORMAT, FORMAT_CONSTRAINT, READY_SCHEMA, SCHEMA, TAKE_FOR
 import type { WorkspaceId } from "../../core/ids.js";
 import { EMPTY_PLAN, EMPTY_SNAPSHOT } from "../rules/working-state.js";
 import * as erasure from "./cypher/erasure.js";
+import * as tombstones from "./cypher/tombstones.js";
 import * as movements from "./cypher/movements.js";
 import * as annex from "./cypher/staging.js";
 import { writeParameters } from "./parameters.js";
@@ -185,7 +186,7 @@ const queriesOf = (...texts: readonly Readonly<Record<string, unknown>>[]): read
 
 /** Statements of nearly every request, and statements of few. */
 const HOT = [...queriesOf(hot), reads.WHOLE_MEMBERS, reads.LOCATION];
-const REST = queriesOf(reads, undo, annex, erasure, movements).filter((text) => !HOT.includes(text));
+const REST = queriesOf(reads, undo, annex, erasure, tombstones, movements).filter((text) => !HOT.includes(text));
 
 /**
  * Has the server plan each statement once, on nothing, and takes it back. A server that was started just now needs seconds for

@@ -118,6 +118,16 @@ WITH e, b, old
 WHERE old IS NULL
 CREATE (:Tombstone {tomb: b.tomb, uid: b.uid, ws: e.ws, erasure: e.id})-[:LEFT_BY]->(e)`;
 
+/** Before they are buried: those whom records name and whom it has not buried yet become its strangers, and it is open for that. */
+export const OPEN_FOR_STRANGERS = `CYPHER replan=skip ${ONE}
+UNWIND $q.buried AS b
+MATCH (m:Mention {tomb: b.tomb}) USING INDEX SEEK m:Mention(tomb)
+OPTIONAL MATCH (old:Tombstone {erasure: e.id, tomb: b.tomb}) USING INDEX SEEK old:Tombstone(erasure, tomb)
+WITH e, b, old
+WHERE old IS NULL
+WITH e, collect(b.tomb) AS strangers
+SET e.strangers = e.strangers + strangers, e.gone = false, e.open = true, e.completed_at = null, e.rev = e.rev + 1`;
+
 /** Its forbidden pairs end, and with them what the profiles on the other side know of them; answers the ids of those. */
 export const END_PAIRS = `CYPHER replan=skip
 UNWIND $q.forbidden AS id
@@ -240,58 +250,6 @@ MATCH (c:Change {id: mention.change}) USING INDEX SEEK c:Change(id)
 UNWIND mention.tombs AS tomb
 MERGE (m:Mention {tomb: tomb})
 CREATE (c)-[:NAMES]->(m)`;
-
-/** Of keys and their tombs, by position. */
-export const TOMBSTONES = `CYPHER replan=skip
-CALL () {
-  UNWIND range(0, size($q.tombs) - 1) AS n
-  MATCH (t:Tombstone {tomb: $q.tombs[n]}) USING INDEX SEEK t:Tombstone(tomb)
-  MATCH (t)-[:LEFT_BY]->(e)
-  RETURN n, e, t.uid AS uid
-  UNION ALL
-  UNWIND range(0, size($q.keys) - 1) AS n
-  MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
-  MATCH (i)-[:OF]->(:Sealed)-[:SEALED_BY]->(e)
-  RETURN n, e, i.uid AS uid
-}
-RETURN n, e.id, e.erased_at.epochMillis, e.suppress AND e.readmitted_at IS NULL, uid`;
-
-/** Positions of those that are in a profile. */
-export const LIVING_KEYS = `CYPHER replan=skip
-UNWIND range(0, size($q.keys) - 1) AS n
-MATCH (i:Identifier {key: $q.keys[n]}) USING INDEX SEEK i:Identifier(key)
-MATCH (i)-[:OF]->(p)
-WHERE i.ws = $q.ws AND p.id IS NOT NULL
-RETURN n`;
-
-export const LIVING_UIDS = `CYPHER replan=skip
-UNWIND $q.uids AS uid
-MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
-WHERE i.ws = $q.ws AND NOT EXISTS { (i)-[:OF]->(:Sealed) }
-RETURN uid`;
-
-/** Here and as tombstones, of other workspaces. */
-export const FOREIGN_UIDS = `CYPHER replan=skip
-CALL () {
-  UNWIND $q.uids AS uid
-  MATCH (i:Identifier {uid: uid}) USING INDEX SEEK i:Identifier(uid)
-  WHERE i.ws <> $q.ws
-  RETURN uid
-  UNION
-  UNWIND $q.uids AS uid
-  MATCH (t:Tombstone {uid: uid}) USING INDEX SEEK t:Tombstone(uid)
-  WHERE t.ws <> $q.ws
-  RETURN uid
-}
-RETURN uid`;
-
-export const BURIED = `CYPHER replan=skip
-MATCH (t:Tombstone) USING INDEX SEEK t:Tombstone(erasure, tomb)
-WHERE t.erasure = $q.id AND t.tomb > $q.after AND t.ws = $q.ws
-WITH t
-ORDER BY t.erasure, t.tomb
-LIMIT toInteger($q.limit)
-RETURN t.tomb, t.uid`;
 
 export const ADVANCE_ERASURE = `CYPHER replan=skip ${ONE} AND e.rev = $q.rev
 SET e.rev = e.rev + 1, e.removed = $q.removed, e.cursor = $q.cursor, e.completed_at = ${dateOf("$q.completed_at")},

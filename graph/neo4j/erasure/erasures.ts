@@ -6,20 +6,19 @@ import { newestOf, ofAnotherWorkspace, previewOf, repeated, revisionOf } from ".
 import { type Client, type Parameters, type Step, inLock, inWrite, whole } from "../client.js";
 import {
   ADVANCE_ERASURE,
-  BURIED,
   BURY,
   COUNT_LATE,
   ERASURES,
   FIND_ERASURE,
   FIND_ERASURES,
-  FOREIGN_UIDS,
   LAST_ERASED,
-  LIVING_UIDS,
   OPEN_ERASURES,
+  OPEN_FOR_STRANGERS,
   READMIT,
   RENEW,
   WRITE_ERASURE,
 } from "../cypher/erasure.js";
+import { BURIED, FOREIGN_UIDS, LIVING_UIDS } from "../cypher/tombstones.js";
 import { withOneRetry, withRetries } from "../failure.js";
 import { NEWEST } from "../pages/pages.js";
 import { erasureOf, erasureParameters, firstErasureOf, wholeOrNull } from "./rows.js";
@@ -87,6 +86,7 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
         if (standing === null) throw ofAnotherWorkspace(erasure);
         const renewal = renewed(standing, erasure);
         if (renewal !== null) await renew(step, renewal);
+        await step.run(OPEN_FOR_STRANGERS, { ws, id: erasure.erasureId, buried });
         await step.run(BURY, { ws, id: erasure.erasureId, buried });
       }),
   };

@@ -4,7 +4,8 @@ import type { Change } from "../../../core/identity/model.js";
 import { namesOf, withoutErased } from "../../../core/identity/names.js";
 import type { Tombstone, TombOf } from "../../../core/identity/tombstone.js";
 import { tombstoneOf, type Trace } from "../../rules/tombstones.js";
-import { HAS_ERASURES, LIVING_KEYS, TOMBSTONES, UNDER_WAY } from "../cypher/erasure.js";
+import { HAS_ERASURES, UNDER_WAY } from "../cypher/erasure.js";
+import { LIVING_KEYS, TOMBSTONES } from "../cypher/tombstones.js";
 import type { Ask } from "../client.js";
 
 type Row = readonly [n: number, erasureId: ErasureId, erasedAt: number, isSuppressed: boolean, uid: Uid | null];

@@ -4,7 +4,8 @@ import { pairKey, type Plan } from "../../../core/identity/model.js";
 import { namesOf } from "../../../core/identity/names.js";
 import { namedKeys } from "../../rules/subjects.js";
 import type { Step } from "../client.js";
-import { LIVING_KEYS, MARK_RETURNED, MENTION, TAKE_OUT, TAKE_OUT_LINKS } from "../cypher/erasure.js";
+import { MARK_RETURNED, MENTION, TAKE_OUT, TAKE_OUT_LINKS } from "../cypher/erasure.js";
+import { LIVING_KEYS } from "../cypher/tombstones.js";
 import { linkKey, type Names, type RulesRead } from "../snapshot.js";
 import { written } from "./tombstones.js";
 

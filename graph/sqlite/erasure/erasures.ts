@@ -69,6 +69,7 @@ function createTombReads({
     "SELECT tomb, uid FROM tombstones WHERE erasure = ? AND tomb > ? ORDER BY tomb LIMIT ?",
   );
   const bury = prepareBury(database);
+  const mentioned = database.prepare("SELECT 1 FROM mentions WHERE tomb = ? LIMIT 1");
   // A sealed component has no workspace: its erasure has.
   const foreign = database.prepare(
     `SELECT 1 FROM identifiers i JOIN components c ON c.id = i.component
@@ -104,7 +105,10 @@ function createTombReads({
         if (standing === null) throw ofAnotherWorkspace(erasure);
         const renewal = renewed(standing, erasure);
         if (renewal !== null) records.renew(renewal);
-        for (const { tomb, uid } of buried) bury(erasure.erasureId, tomb, uid);
+        const named = buried
+          .filter(({ tomb, uid }) => bury(erasure.erasureId, tomb, uid) && mentioned.get([tomb]) !== undefined)
+          .map(({ tomb }) => tomb);
+        if (named.length > 0) records.reopen(erasure.erasureId, named);
       }),
   };
 }

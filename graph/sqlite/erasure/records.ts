@@ -91,6 +91,10 @@ export function prepareRecords(database: Database) {
   const took = database.prepare("UPDATE erasures SET links = links + ?, changes = changes + ? WHERE id = ?");
   const empty = database.prepare("UPDATE erasures SET component = NULL WHERE id = ?");
   const end = database.prepare("UPDATE erasures SET gone = 1, strangers = '[]' WHERE id = ?");
+  const strangersOf = database.prepare("SELECT strangers FROM erasures WHERE id = ?");
+  const reopen = database.prepare(
+    "UPDATE erasures SET strangers = ?, gone = 0, completed_at = NULL, rev = rev + 1 WHERE id = ?",
+  );
 
   const findOne = (workspace: WorkspaceId, erasureId: ErasureId): Erasure | null => {
     const row = find.get([erasureId, workspace]);
@@ -150,5 +154,10 @@ export function prepareRecords(database: Database) {
     empty: (erasureId: ErasureId): void => void empty.run([erasureId]),
     /** Nothing at all is left. */
     end: (erasureId: ErasureId): void => void end.run([erasureId]),
+    /** Records name these strangers, too. */
+    reopen: (erasureId: ErasureId, strangers: readonly Tomb[]): void => {
+      const [known] = strangersOf.get([erasureId]) as readonly [string];
+      reopen.run([JSON.stringify([...(JSON.parse(known) as readonly Tomb[]), ...strangers]), erasureId]);
+    },
   };
 }

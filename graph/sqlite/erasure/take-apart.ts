@@ -84,8 +84,9 @@ export function prepareTakeApart(database: Database, records: ErasureRecords, to
   };
 }
 
-/** Leaves a tombstone; once is enough. */
+/** Leaves a tombstone; once is enough. Answers whether it is new. */
 export function prepareBury(database: Database) {
   const insert = database.prepare("INSERT OR IGNORE INTO tombstones (erasure, tomb, uid) VALUES (?, ?, ?)");
-  return (erasureId: ErasureId, tomb: Tomb, uid: Uid | null): void => void insert.run([erasureId, tomb, uid]);
+  return (erasureId: ErasureId, tomb: Tomb, uid: Uid | null): boolean =>
+    insert.run([erasureId, tomb, uid]).changes === 1;
 }

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { identifierKey } from "../../../core/event/event.js";
-import type { Erasure } from "../../../core/identity/erasure.js";
-import { newId, type ErasureId, type WorkspaceId } from "../../../core/ids.js";
+import { NOTHING_REMOVED, type Erasure } from "../../../core/identity/erasure.js";
+import { newId, type ErasureId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
+import { tombOf } from "../../support/builders.js";
 import { anErasure, erase, finish, NOW } from "../../support/identity/erasures.js";
 import { aWorkspace, anAssertion, step } from "../../support/identity/fixtures.js";
+import { aChange, record } from "../../support/identity/plans.js";
 import { ann, bob, cat, idOf } from "../../support/identity/snapshots.js";
 
 const suppressedIn = async (port: IdentityGraph, workspace: WorkspaceId, ...all: readonly (typeof ann)[]) => {
@@ -130,5 +132,35 @@ export const identityGraphErasedAgain: Contract<IdentityGraph> = {
     assert.deepEqual(await restored({ suppress: true }), suppressed, "renewed after it was readmitted");
     assert.deepEqual(await restored({ erasedAt: NOW + 7, suppress: true }), { ...suppressed, erasedAt: NOW + 7 });
     assert.deepEqual(await restored({ erasedAt: NOW - 7, suppress: true }), { ...suppressed, erasedAt: NOW + 7 });
+  },
+
+  "restoreErasure has the records redacted that name whom it buries, those of a later line too": async ({ port }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(cat));
+    const dropping = (identifier: typeof ann) =>
+      aChange({ identifiers: [cat, identifier], dropped: [{ identifier, rule: "limit" }], outcome: "partial" });
+    // Beside their tombstones, the second one has a uid that this store never saw.
+    const lines = [
+      { change: dropping(ann), tomb: tombOf(identifierKey(workspace, ann)), uid: null },
+      { change: dropping(bob), tomb: tombOf(identifierKey(workspace, bob)), uid: newId<Uid>() },
+    ];
+    await record(port, workspace, ...lines.map(({ change }) => change));
+    const lost = await erase(port, aWorkspace(), ann);
+    const logged: Erasure = { ...lost, ...NOTHING_REMOVED, workspace, erasureId: newId<ErasureId>() };
+    for (const [n, { change, tomb, uid }] of lines.entries()) {
+      const check = async () => {
+        const { identifiers, dropped } = (await port.findChange(workspace, change.changeId))!;
+        const gone = { namespace: "user_id", erased: true };
+        assert.deepEqual([identifiers, dropped], [[cat, gone], [{ identifier: gone, rule: "limit" }]]);
+      };
+      assert.deepEqual(await port.findChange(workspace, change.changeId), change);
+      await port.restoreErasure(workspace, logged, [{ tomb, uid }]);
+      assert.equal((await port.findErasure(workspace, logged.erasureId))!.completedAt, null);
+      await check();
+      assert.equal((await complete(port, logged)).changes, n + 1);
+      await check();
+      await port.restoreErasure(workspace, logged, [{ tomb, uid }]);
+      assert.notEqual((await port.findErasure(workspace, logged.erasureId))!.completedAt, null, "it had buried them");
+    }
   },
 };

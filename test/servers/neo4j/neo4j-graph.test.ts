@@ -14,6 +14,7 @@ import * as copy from "../../../graph/neo4j/cypher/copy.js";
 import * as erasure from "../../../graph/neo4j/cypher/erasure.js";
 import * as annex from "../../../graph/neo4j/cypher/staging.js";
 import * as reads from "../../../graph/neo4j/cypher/reads.js";
+import * as tombstones from "../../../graph/neo4j/cypher/tombstones.js";
 import * as statements from "../../../graph/neo4j/cypher/writes.js";
 import { FORMAT } from "../../../graph/neo4j/cypher/writes.js";
 import * as undo from "../../../graph/neo4j/cypher/undo.js";
@@ -253,7 +254,15 @@ describe("The identity graph in Neo4j", () => {
   });
 
   it("searches by index alone: no statement scans", async () => {
-    const all = Object.entries<unknown>({ ...statements, ...reads, ...undo, ...annex, ...erasure, ...copy });
+    const all = Object.entries<unknown>({
+      ...statements,
+      ...reads,
+      ...undo,
+      ...annex,
+      ...erasure,
+      ...tombstones,
+      ...copy,
+    });
     const texts = all.filter(([, text]) => typeof text === "string" && text.startsWith("CYPHER"));
     assert.ok(texts.length >= 40, String(texts.length));
     for (const [name, text] of texts) {

@@ -2,7 +2,7 @@ import { AppError } from "../../../core/errors.js";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ErasureId, type IdentifierKey, type Tomb, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import type { Erasure, ErasureTarget, Renewal } from "../../../core/identity/erasure.js";
-import { namesOf, withoutErased } from "../../../core/identity/names.js";
+import { withoutErased } from "../../../core/identity/names.js";
 import type { Tombstone } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
 import { tombOf } from "../builders.js";
@@ -243,9 +243,15 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
         const standing = own(workspace, erasure.erasureId);
         if (standing === null) throw new AppError("conflict", "It is an erasure of another workspace.");
         renew(standing, erasure);
-        for (const { tomb, uid } of buried)
-          if (!state.tombstones.some((one) => one.erasureId === erasure.erasureId && one.tomb === tomb))
-            state.tombstones.push({ tomb, erasureId: erasure.erasureId, uid });
+        const { erasureId } = erasure;
+        const isBuried = (tomb: Tomb) =>
+          state.tombstones.some((one) => one.erasureId === erasureId && one.tomb === tomb);
+        const added = buried.filter(({ tomb }) => !isBuried(tomb));
+        for (const { tomb, uid } of added) state.tombstones.push({ tomb, erasureId, uid });
+        const tombs = new Set(added.map(({ tomb }) => tomb));
+        const changes = redact(state, workspace, (key) => !state.identifiers.has(key) && tombs.has(tombOf(key)));
+        const now = own(workspace, erasureId)!;
+        if (changes > 0) put({ ...now, changes: now.changes + changes, completedAt: null, rev: now.rev + 1 });
       }),
   };
 }
@@ -273,7 +279,7 @@ function remove(
 ): Pick<Erasure, "links" | "changes"> {
   const keys = new Set(taken.map(([key]) => key));
   const names = new Set([...keys, ...strangers.map((one) => identifierKey(workspace, one))]);
-  let [links, changes] = [0, 0];
+  let links = 0;
   for (const [pair, { plan }] of state.links)
     if (keys.has(plan.from) || keys.has(plan.to)) {
       state.links.delete(pair);
@@ -294,11 +300,18 @@ function remove(
     state.identifiers.delete(key);
     state.components.delete(component);
   }
+  return { links, changes: redact(state, workspace, (key) => names.has(key)) };
+}
+
+/** Answers in how many records it replaced names. */
+function redact(state: MemoryState, workspace: WorkspaceId, isGone: (key: IdentifierKey) => boolean): number {
+  let changes = 0;
   for (const [id, { change, workspace: owner }] of state.changes) {
-    if (owner !== workspace || !namesOf(change).some((one) => names.has(identifierKey(workspace, one)))) continue;
-    const hidden = withoutErased(change, (one) => names.has(identifierKey(workspace, one)));
+    if (owner !== workspace) continue;
+    const hidden = withoutErased(change, (one) => isGone(identifierKey(workspace, one)));
+    if (hidden === change) continue;
     state.changes.set(id, { workspace, change: hidden });
     changes += 1;
   }
-  return { links, changes };
+  return changes;
 }
