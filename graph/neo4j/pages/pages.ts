@@ -233,7 +233,9 @@ type LocationRow = readonly [
 ];
 type WholeRow = readonly [...LocationRow, annexed: boolean | null, seen: number, found: readonly Row[]];
 
+/** Of one that was erased since it was found, there is no row. */
 const locationOf = ([row]: readonly Row[]): Location => {
+  if (row === undefined) return { size: null, rev: null, stir: null, hubs: [] };
   const [size, rev, stir, hubs] = row as LocationRow;
   return { size, rev, stir, hubs };
 };
