@@ -22,6 +22,8 @@ const PIECES_MS = 20;
 /** Continues erasures, in turns, until nothing but the tombstones is left of anybody. One that fails waits and holds up no other. */
 export function createErasureTask(deps: ErasureDeps): Task {
   let after: ErasureId | null = null;
+  /** Since `after` was null: a round in which all of them waited is followed by a pause. */
+  let isRoundBusy = false;
   const waiting = new Map<ErasureId, number>();
   /** Those for which a store was away, or too slow: until when, and how often in a row. */
   const away = new Map<ErasureId, { readonly until: number; readonly times: number }>();
@@ -67,10 +69,10 @@ export function createErasureTask(deps: ErasureDeps): Task {
     step: async () => {
       const open: readonly Erasure[] = await deps.erasures.openErasures({ limit: OPEN_PER_PAGE, after });
       if (open.length === 0) {
-        const wasAtEnd = after === null;
-        after = null;
+        const pause = isRoundBusy ? 0 : IDLE_MS;
+        [after, isRoundBusy] = [null, false];
         await purgeLate();
-        return wasAtEnd ? IDLE_MS : 0;
+        return pause;
       }
       const end = performance.now() + PIECES_MS;
       const deleted: Erasure[] = [];
@@ -87,6 +89,7 @@ export function createErasureTask(deps: ErasureDeps): Task {
         }
         if (performance.now() >= end) break;
       }
+      isRoundBusy ||= isBusy;
       if (deleted.length > 0) {
         // One pass over the files for all of them.
         if (!(await deps.purge.run())) return RETRY_MS;
@@ -98,7 +101,7 @@ export function createErasureTask(deps: ErasureDeps): Task {
         deps.log.warn({ erasureId, ...describeError(error) }, "an erasure waits for a dependency, the others go on");
       }
       if (isBusy || after !== open.at(-1)!.erasureId || open.length === OPEN_PER_PAGE) return 0;
-      after = null;
+      [after, isRoundBusy] = [null, false];
       await purgeLate();
       return IDLE_MS;
     },

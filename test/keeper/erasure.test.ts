@@ -10,13 +10,17 @@ import { erase, NOW } from "../support/identity/erasures.js";
 import { ann } from "../support/identity/snapshots.js";
 import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
 
-/** Of people who are in no profile. The events of the workspaces that are too slow cannot be looked through. */
+/** Of people who are in no profile. The events of the workspaces that are too slow cannot be looked through; those of `foreign` are of another installation. */
 function begin() {
   const erasures = createMemoryGraph(createMemoryState());
   const slow = new Set<WorkspaceId>();
+  const foreign = new Set<WorkspaceId>();
   const deps = {
     erasures,
-    catalog: { findWorkspace: async (workspaceId: WorkspaceId) => aWorkspace({ workspaceId }) },
+    catalog: {
+      findWorkspace: async (workspaceId: WorkspaceId) =>
+        foreign.has(workspaceId) ? null : aWorkspace({ workspaceId }),
+    },
     erasureLog: { append: async () => undefined },
     events: {
       naming: async (workspace: WorkspaceId) => {
@@ -31,7 +35,7 @@ function begin() {
   } as unknown as ErasureDeps;
   const isCompleted = async ({ workspace, erasureId }: Erasure): Promise<boolean> =>
     (await erasures.findErasure(workspace, erasureId))!.completedAt !== null;
-  return { erasures, slow, task: createErasureTask(deps), isCompleted };
+  return { erasures, slow, foreign, task: createErasureTask(deps), isCompleted };
 }
 
 describe("The task that continues erasures", () => {
@@ -55,5 +59,13 @@ describe("The task that continues erasures", () => {
     await assert.rejects(async () => {
       for (;;) await task.step();
     }, isUnavailable);
+  });
+
+  it("pauses while all that are open wait, whole pages of them", async () => {
+    const { erasures, foreign, task } = begin();
+    for (let n = 0; n < 100; n += 1) foreign.add((await erase(erasures, aWorkspace().workspaceId, ann)).workspace);
+    const pauses = [];
+    for (let steps = 0; steps < 4; steps += 1) pauses.push(await task.step());
+    assert.deepEqual(pauses, [0, 1_000, 0, 1_000]);
   });
 });
