@@ -15,7 +15,7 @@ export function prepareDumps(database: Database): { readonly [K in keyof GraphRo
   const findChange = prepareFindChange(database);
   const changes = database.prepare("SELECT id, ws FROM changes WHERE id > ? ORDER BY id LIMIT ?");
   const profiles = database.prepare(
-    "SELECT id, ws, profile_id, size, rev, counts, forbidden FROM components WHERE id > ? ORDER BY id LIMIT ?",
+    "SELECT id, ws, profile_id, size, rev, counts, forbidden FROM components WHERE id > ? AND size > 0 ORDER BY id LIMIT ?",
   );
   const identifiers = database.prepare(
     `SELECT i.id, c.ws, i.uid, i.key, c.profile_id, i.unlinked_at, i.unlinked_by, i.shared, i.returned, i.seen_with
