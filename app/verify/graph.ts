@@ -71,7 +71,8 @@ async function verifyProfile(
     JSON.stringify([row.size, row.counts, row.forbidden.toSorted()]) !==
     JSON.stringify([truth.size, truth.counts, forbidden])
   ) {
-    if (await isChanging(graph, row, members.length)) return;
+    // A live service may have changed it since its row was read.
+    if ((await revOf(graph, row)) !== row.rev) return;
     findings.found("profile_summaries", profileId);
     if (isRepair && (await copying.graph.mend(truth))) findings.mended("profile_summaries");
   }
@@ -103,17 +104,6 @@ async function revOf(graph: Ports["graph"], { workspace, profileId }: ProfileRow
   const [profile] = components.values();
   return profile?.profileId === profileId ? profile.rev : null;
 }
-
-/** Read again: a live service may have changed it between the two reads. */
-async function isChanging(graph: Ports["graph"], row: ProfileRow, size: number): Promise<boolean> {
-  const again = await graph.walk(row.workspace, { limit: 1, after: before(row.profileId), membersMax: 0 });
-  const standing = again.find(({ profileId }) => profileId === row.profileId);
-  return standing === undefined || standing.size !== row.size || (await membersOf(graph, row)).length !== size;
-}
-
-/** The greatest id that is smaller. */
-const before = (profileId: Uid): Uid =>
-  (profileId.slice(0, -1) + String.fromCharCode(profileId.charCodeAt(35) - 1)) as Uid;
 
 async function membersOf(graph: Ports["graph"], { workspace, profileId }: ProfileRow): Promise<readonly Member[]> {
   const members: Member[] = [];

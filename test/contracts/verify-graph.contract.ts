@@ -9,7 +9,7 @@ import type { Contract } from "../support/contract.js";
 import { dumpAll } from "../support/copying/rows.js";
 import { erase, finish } from "../support/identity/erasures.js";
 import { anAssertion, anIdentifier, aWorkspace, step } from "../support/identity/fixtures.js";
-import { forbid, takeApart } from "../support/identity/plans.js";
+import { allow, forbid, takeApart } from "../support/identity/plans.js";
 
 export type VerifiedGraph = IdentityGraph & { readonly copying: GraphCopying };
 
@@ -129,6 +129,27 @@ export const verifyGraphContract: Contract<VerifiedGraph> = {
     };
     assert.deepEqual(await check(port, workspace, false, between), []);
     assert.ok(erasing);
+  },
+
+  "finds nothing wrong with whose forbidden pair was allowed, or ended by an erasure, after the page was read": async ({
+    port,
+  }) => {
+    for (const how of ["allowed", "erased"] as const) {
+      const { workspace, pairIds, bob, cat } = await forbidden(port);
+      const pair = (await port.findForbiddenPairs(workspace, pairIds)).find(({ to }) => to.value === bob.value);
+      const own = only(port.copying, workspace);
+      let isDone = false;
+      const dump: GraphCopying["dump"] = async (kind, page) => {
+        const found = await own.dump(kind, page);
+        if (kind === "profiles" && found.rows.length > 0 && !isDone) {
+          isDone = true;
+          await (how === "allowed" ? allow(port, workspace, pair!) : erase(port, workspace, cat));
+        }
+        return found;
+      };
+      assert.deepEqual(await check(port, workspace, true, { ...own, dump }), [], how);
+      assert.ok(isDone);
+    }
   },
 
   "finds nothing wrong with who is unlinked after their identifiers were read, or after the page of their link":
