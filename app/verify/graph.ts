@@ -78,7 +78,7 @@ async function verifyProfile(
   }
   const [oldest] = members.map(({ uid }) => uid).toSorted();
   if (oldest !== profileId) findings.found("profile_ids", profileId);
-  if (isConnected(members, await linksOf(graph, row))) return;
+  if (await isConnected(members, linksOf(graph, row))) return;
   const state = await connectionOf(graph, row);
   if (state === "loose") findings.found("loose_profiles", profileId);
   if (state === "changing") findings.passedOver("profiles that kept changing");
@@ -89,7 +89,7 @@ async function connectionOf(graph: Ports["graph"], row: ProfileRow): Promise<"co
   for (let tries = 0; tries < TRIES; tries += 1) {
     const rev = await revOf(graph, row);
     if (rev === null) return "connected";
-    const isWhole = isConnected(await membersOf(graph, row), await linksOf(graph, row));
+    const isWhole = await isConnected(await membersOf(graph, row), linksOf(graph, row));
     if (isWhole || (await revOf(graph, row)) === rev) return isWhole ? "connected" : "loose";
   }
   return "changing";
@@ -115,12 +115,12 @@ async function membersOf(graph: Ports["graph"], { workspace, profileId }: Profil
   }
 }
 
-async function linksOf(graph: Ports["graph"], { workspace, profileId }: ProfileRow): Promise<readonly Link[]> {
-  const links: Link[] = [];
+/** Page by page: a profile may have many more links than identifiers. */
+async function* linksOf(graph: Ports["graph"], { workspace, profileId }: ProfileRow): AsyncGenerator<readonly Link[]> {
   for (let after: { readonly from: Uid; readonly to: Uid } | null = null; ;) {
     const page: readonly Link[] = await graph.links(workspace, profileId, { limit: PER_PAGE, after });
-    links.push(...page);
-    if (page.length < PER_PAGE) return links;
+    yield page;
+    if (page.length < PER_PAGE) return;
     after = page.at(-1)!;
   }
 }
@@ -131,7 +131,8 @@ function countsOf(members: readonly Member[]): ProfileRow["counts"] {
   return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function isConnected(members: readonly Member[], links: readonly Link[]): boolean {
+/** Keeps no link, and reads none after those that connect all members. */
+async function isConnected(members: readonly Member[], links: AsyncIterable<readonly Link[]>): Promise<boolean> {
   const parents = new Map<Uid, Uid>(members.map(({ uid }) => [uid, uid]));
   const rootOf = (uid: Uid): Uid => {
     let root = uid;
@@ -140,11 +141,15 @@ function isConnected(members: readonly Member[], links: readonly Link[]): boolea
     return root;
   };
   let groups = members.length;
-  for (const { from, to } of links) {
-    if (!parents.has(from) || !parents.has(to)) continue;
-    const [a, b] = [rootOf(from), rootOf(to)];
-    if (a !== b) groups -= 1;
-    parents.set(a, b);
+  if (groups <= 1) return true;
+  for await (const page of links) {
+    for (const { from, to } of page) {
+      if (!parents.has(from) || !parents.has(to)) continue;
+      const [a, b] = [rootOf(from), rootOf(to)];
+      if (a !== b) groups -= 1;
+      parents.set(a, b);
+    }
+    if (groups === 1) return true;
   }
-  return groups <= 1;
+  return false;
 }

@@ -152,6 +152,19 @@ export const verifyGraphContract: Contract<VerifiedGraph> = {
     }
   },
 
+  "reads no more links of a profile than show that it is whole": async ({ port }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion("ann", "bob"));
+    let pages = 0;
+    const links: IdentityGraph["links"] = async (of, profileId, { limit }) => {
+      const [link] = await port.links(of, profileId, { limit, after: null });
+      if (++pages > 100) throw new Error("it holds all of them");
+      return Array.from({ length: limit }, () => link!);
+    };
+    assert.deepEqual(await check(port, workspace, false, only(port.copying, workspace), { links }), []);
+    assert.equal(pages, 1);
+  },
+
   "finds nothing wrong with who is unlinked after their identifiers were read, or after the page of their link":
     async ({ port }) => {
       for (const between of ["members", "links"] as const) {
