@@ -1,3 +1,4 @@
+import { AppError } from "../../core/errors.js";
 import { renewed, saidAt, type Erasure } from "../../core/identity/erasure.js";
 import { keepLatest } from "../../core/identity/logged-erasure.js";
 import type { Member } from "../../core/identity/model.js";
@@ -180,7 +181,13 @@ async function eraseMembers(
   }
   for (const { identifier } of own) {
     const evidence = { source: "unlink", keyId, at: services.now(workspace) } as const;
-    await services.identity.unlink(workspace, { identifier }, evidence);
+    try {
+      await services.identity.unlink(workspace, { identifier }, evidence);
+    } catch (error) {
+      // Several workers start at once: another one has erased it.
+      if (error instanceof AppError && error.code === "not_found") continue;
+      throw error;
+    }
     await services.erasures.erase(workspace, { ...request, target: { identifiers: [identifier] } });
   }
 }
