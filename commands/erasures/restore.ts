@@ -28,6 +28,7 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
   /** Of how many identifiers each is. */
   const lacking = new Map<ErasureId, number>();
   const behind = new Set<ErasureId>();
+  const isHere = createIsHere(services);
   let knownInARow = 0;
   // A log may be long, and a process small: so many records are held at once, and of the others the ids.
   for (let from = 0; from < newest.length && knownInARow < knownMax; from += knownMax) {
@@ -35,15 +36,15 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
     const standing = await standingOf(services, [...records.values()]);
     for (const [erasureId, erasure] of records) {
       const known = standing.get(erasureId);
+      // A workspace that the backup does not have is shown to nobody, and no keeper would complete its erasures.
+      if (known === undefined && !(await isHere(erasure.workspace))) continue;
       knownInARow = known === undefined ? 0 : knownInARow + 1;
-      if (known === undefined) {
-        // A workspace that the backup does not have is shown to nobody, and no keeper would complete its erasures.
-        if ((await services.catalog.findWorkspace(erasure.workspace)) !== null)
-          lacking.set(
-            erasureId,
-            [...erasure.identifiers.values()].reduce((sum, one) => sum + one, 0),
-          );
-      } else if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null)
+      if (known === undefined)
+        lacking.set(
+          erasureId,
+          [...erasure.identifiers.values()].reduce((sum, one) => sum + one, 0),
+        );
+      else if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null)
         // Whoever readmitted may have died before the log had it: then the store knows better.
         behind.add(erasureId);
       if (knownInARow === knownMax) break;
@@ -53,6 +54,16 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
   // Oldest first: the next start finds those that are not done in front of those that are.
   for (const some of portionsOf([...lacking].toReversed())) await restoreSome(services, some);
   return lacking.size;
+}
+
+/** Asks once for each: at every start, all erasures of a workspace that is not there are met again. */
+function createIsHere({ catalog }: RestoreServices): (workspace: WorkspaceId) => Promise<boolean> {
+  const known = new Map<WorkspaceId, boolean>();
+  return async (workspace) => {
+    const isHere = known.get(workspace) ?? (await catalog.findWorkspace(workspace)) !== null;
+    known.set(workspace, isHere);
+    return isHere;
+  };
 }
 
 interface Newest {

@@ -200,6 +200,35 @@ describe("The log of erasures", () => {
     assert.equal((await uidsOf(erasures, workspace, ...others)).length, 1);
   });
 
+  it("asks once for a workspace that the backup does not have, and looks no further because of its erasures", async () => {
+    const [here, missing] = [aWorkspace(), aWorkspace()];
+    const [before, { erasures, erasureLog, lines }] = [inMemory(), inMemory()];
+    for (let n = 0; n < 12; n += 1) {
+      const workspace = n % 2 === 0 ? here : missing;
+      const erasure = await erase(before.erasures, workspace, { namespace: "user_id", value: `user-${n}` });
+      lines.push({ erasure, buried: [] });
+      if (workspace === here) await erasures.restoreErasure(here, erasure, []);
+    }
+    const asked: WorkspaceId[] = [];
+    const { findWorkspace } = catalogWithout(missing);
+    const catalog = {
+      findWorkspace: async (workspaceId: WorkspaceId) => {
+        asked.push(workspaceId);
+        return findWorkspace(workspaceId);
+      },
+    };
+    const compared: ErasureId[] = [];
+    const findErasures: typeof erasures.findErasures = (of, ids) => {
+      compared.push(...ids);
+      return erasures.findErasures(of, ids);
+    };
+    const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
+    const services = { erasures: { ...erasures, findErasures }, erasureLog, catalog, identity, now: () => NOW };
+    assert.equal(await restoreErasures(services, 3), 0);
+    assert.deepEqual(asked, [missing]);
+    assert.equal(compared.length, 6, "the first three known ones are among the newest six");
+  });
+
   it("leaves an erasure of a workspace that the backup does not have: nobody could complete it", async () => {
     const [here, missing] = [aWorkspace(), aWorkspace()];
     const [before, { erasures, erasureLog, lines }] = [inMemory(), inMemory()];
