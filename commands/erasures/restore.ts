@@ -1,5 +1,5 @@
 import { AppError } from "../../core/errors.js";
-import { renewed, saidAt, type Erasure } from "../../core/identity/erasure.js";
+import { renewed, saidAt, type Buried, type Erasure } from "../../core/identity/erasure.js";
 import { keepLatest } from "../../core/identity/logged-erasure.js";
 import type { Member } from "../../core/identity/model.js";
 import type { ErasureId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
@@ -14,8 +14,10 @@ const KNOWN_MAX = 10_000;
 const ERASURES_PER_READ = 500;
 const MEMBERS_PER_READ = 500;
 const UIDS_PER_READ = 1_000;
-/** The uids of so many identifiers are held at once, or those of one erasure. */
+/** So many identifiers are held at once, or those of one erasure. */
 const HELD_MAX = 100_000;
+/** A record takes as much memory as some identifiers. */
+const RECORD_HELD = 5;
 /** So many are done again when a supervisor ends a start that takes long. */
 const PORTION_MAX = 500;
 
@@ -52,7 +54,7 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
   }
   await bringInLine(services, [...behind], knownMax);
   // Oldest first: the next start finds those that are not done in front of those that are.
-  for (const some of portionsOf([...lacking].toReversed())) await restoreSome(services, some);
+  for (const some of groupsOf([...lacking].toReversed())) await restoreGroup(services, some);
   return lacking.size;
 }
 
@@ -98,14 +100,48 @@ async function latestOf(
   return new Map(ids.map((id) => [id, found.get(id)!]));
 }
 
-async function restoreSome(services: RestoreServices, ids: readonly ErasureId[]): Promise<void> {
-  const [records, uids] = await Promise.all([latestOf(services, ids), uidsOf(services, ids)]);
-  for (const [erasureId, record] of records) await takeOut(services, record, uids.get(erasureId)!);
-  // Last: as long as it is not there, the portion is done again.
-  for await (const { erasure, buried } of services.erasureLog.entries()) {
-    const record = records.get(erasure.erasureId);
-    if (record !== undefined) await services.erasures.restoreErasure(record.workspace, record, buried);
+/** The log is read once for all of them. */
+async function restoreGroup(services: RestoreServices, ids: readonly ErasureId[]): Promise<void> {
+  const lines = await linesOf(services, ids);
+  for (let from = 0; from < ids.length; from += PORTION_MAX)
+    await restoreSome(
+      services,
+      ids.slice(from, from + PORTION_MAX).map((id) => lines.get(id)!),
+    );
+}
+
+async function restoreSome(services: RestoreServices, some: readonly Lines[]): Promise<void> {
+  for (const { record, buried } of some) {
+    // A profile can only be known as a whole by all of its lines.
+    const uids = new Set(buried.flat().flatMap(({ uid }) => uid ?? []));
+    await takeOut(services, record, uids);
   }
+  // Last: as long as it is not there, the portion is done again.
+  for (const { record, buried } of some)
+    for (const line of buried) await services.erasures.restoreErasure(record.workspace, record, line);
+}
+
+interface Lines {
+  /** As it was said last. */
+  readonly record: Erasure;
+  /** Of each line. */
+  readonly buried: (readonly Buried[])[];
+}
+
+async function linesOf(
+  { erasureLog }: RestoreServices,
+  ids: readonly ErasureId[],
+): Promise<ReadonlyMap<ErasureId, Lines>> {
+  const asked = new Set(ids);
+  const records = new Map<ErasureId, Erasure>();
+  const buriedBy = new Map<ErasureId, (readonly Buried[])[]>(ids.map((id) => [id, []]));
+  for await (const { erasure, buried } of erasureLog.entries()) {
+    const { erasureId } = erasure;
+    if (!asked.has(erasureId)) continue;
+    keepLatest(records, erasure);
+    buriedBy.get(erasureId)!.push(buried);
+  }
+  return new Map(ids.map((id) => [id, { record: records.get(id)!, buried: buriedBy.get(id)! }]));
 }
 
 /** The records as they stand in the store. A start waits for them, and most stores lack none: each by itself would take half a minute. */
@@ -132,28 +168,18 @@ function idsByWorkspace(records: readonly Erasure[]): ReadonlyMap<WorkspaceId, r
 }
 
 /** In their order, each as large as may be held at once. `lacking`: with the number of their identifiers. */
-function* portionsOf(lacking: readonly (readonly [ErasureId, number])[]): Generator<readonly ErasureId[]> {
-  let [portion, held]: [ErasureId[], number] = [[], 0];
+function* groupsOf(lacking: readonly (readonly [ErasureId, number])[]): Generator<readonly ErasureId[]> {
+  let [group, held]: [ErasureId[], number] = [[], 0];
   for (const [erasureId, count] of lacking) {
-    if (portion.length === PORTION_MAX || (portion.length > 0 && held + count > HELD_MAX)) {
-      yield portion;
-      [portion, held] = [[], 0];
+    if (group.length > 0 && held + count > HELD_MAX) {
+      yield group;
+      [group, held] = [[], 0];
     }
-    portion.push(erasureId);
-    held += count;
+    group.push(erasureId);
+    // Its record is held, too.
+    held += count + RECORD_HELD;
   }
-  if (portion.length > 0) yield portion;
-}
-
-/** All that each of them buried: a profile can only be known as a whole by all of its lines. */
-async function uidsOf(
-  { erasureLog }: RestoreServices,
-  ids: readonly ErasureId[],
-): Promise<ReadonlyMap<ErasureId, ReadonlySet<Uid>>> {
-  const found = new Map(ids.map((id) => [id, new Set<Uid>()]));
-  for await (const { erasure, buried } of erasureLog.entries())
-    for (const { uid } of buried) if (uid !== null) found.get(erasure.erasureId)?.add(uid);
-  return found;
+  if (group.length > 0) yield group;
 }
 
 /** Those that stand as they were before their last line. The log is read again: on servers, others may have changed them meanwhile. */

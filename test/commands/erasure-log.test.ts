@@ -139,11 +139,21 @@ describe("The log of erasures", () => {
       },
     });
     const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
-    const services = { erasures: ending, erasureLog, catalog: catalogWithout(), identity, now: () => NOW };
+    let reads = 0;
+    const counted: typeof erasureLog = {
+      ...erasureLog,
+      entries: () => {
+        reads += 1;
+        return erasureLog.entries();
+      },
+    };
+    const services = { erasures: ending, erasureLog: counted, catalog: catalogWithout(), identity, now: () => NOW };
     await assert.rejects(restoreErasures(services, 300), /the process ends/);
     const left = lines.slice(500).map(({ erasure }) => erasure.erasureId);
     assert.deepEqual(await erasures.findErasures(workspace, left), [], "no record is there before its portion is done");
+    reads = 0;
     assert.equal(await restoreErasures(services, 300), 700);
+    assert.equal(reads, 5, "four to compare by 300, and one for all that it lacks");
     assert.equal((await erasures.findErasures(workspace, left)).length, 700);
     assert.equal(await restoreErasures(services), 0);
   });
