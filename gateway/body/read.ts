@@ -27,7 +27,10 @@ export const hasBody = (request: IncomingMessage): boolean =>
 
 const EMPTY = Buffer.alloc(0);
 
-/** The body's bytes. Stops at the limit, and when `took` throws, which is told each part; rejects when the client goes away. */
+/**
+ * The body's bytes. Stops at the limit, and when `took` throws, which is told before more memory is taken, and of what is given back (below
+ * zero); rejects when the client goes away.
+ */
 export function readBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -46,11 +49,23 @@ export function readBody(
       request.off("error", onGone);
       request.off("close", onGone);
     };
+    /** Into one buffer that doubles: kept as they come, chunks of a byte would take two hundred times their bytes. */
     const take = (chunk: Buffer): void => {
+      const from = length;
       length += chunk.length;
       if (length > limit.bytesMax) throw tooLarge(limit.path, limit.toldMax);
-      took?.(chunk.length);
-      bytes = length === chunk.length ? chunk : joined(bytes, chunk, length);
+      if (from === 0) {
+        took?.(length);
+        bytes = chunk;
+        return;
+      }
+      if (length > bytes.length) {
+        const most = Number(request.headers["content-length"] ?? limit.bytesMax);
+        const room = Math.max(length, Math.min(2 * from, most));
+        took?.(room - bytes.length);
+        bytes = moved(bytes, room);
+      }
+      chunk.copy(bytes, from);
     };
     const onData = (chunk: Buffer): void => {
       try {
@@ -62,7 +77,9 @@ export function readBody(
     };
     const onEnd = (): void => {
       stop();
-      resolve(length === bytes.length ? bytes : bytes.subarray(0, length));
+      if (length === bytes.length) return resolve(bytes);
+      took?.(length - bytes.length);
+      resolve(moved(bytes, length));
     };
     const onGone = (): void => {
       stop();
@@ -75,14 +92,9 @@ export function readBody(
   });
 }
 
-/**
- * The bytes with the chunk behind them, up to `length`. Into one buffer that doubles: kept as they come, chunks of a byte would take two
- * hundred times their bytes.
- */
-function joined(bytes: Buffer, chunk: Buffer, length: number): Buffer {
-  const from = length - chunk.length;
-  const whole = length <= bytes.length ? bytes : Buffer.allocUnsafe(Math.max(length, 2 * from));
-  if (whole !== bytes) bytes.copy(whole, 0, 0, from);
-  chunk.copy(whole, from);
+/** As many of the bytes as have room, in a buffer of their own. */
+function moved(bytes: Buffer, room: number): Buffer {
+  const whole = Buffer.allocUnsafe(room);
+  bytes.copy(whole);
   return whole;
 }

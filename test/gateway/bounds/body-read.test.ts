@@ -8,8 +8,11 @@ import { held } from "../../support/service/held.js";
 
 const LIMIT = { bytesMax: 1_000_000, toldMax: 1_000_000, path: "" } as const;
 
-function begin(took?: (bytes: number) => void) {
-  const request = Object.assign(new EventEmitter(), { headers: { "transfer-encoding": "chunked" } });
+function begin(
+  took?: (bytes: number) => void,
+  headers: IncomingMessage["headers"] = { "transfer-encoding": "chunked" },
+) {
+  const request = Object.assign(new EventEmitter(), { headers });
   const body = readBody(request as unknown as IncomingMessage, {} as ServerResponse, LIMIT, took);
   return { request, body };
 }
@@ -33,6 +36,28 @@ describe("A body that is read", () => {
     request.emit("data", Buffer.alloc(2));
     await assert.rejects(body, isAppError("payload_too_large"));
     assert.equal(request.listenerCount("data"), 0);
+  });
+
+  it("takes no more memory than is told, while it comes and when it is whole", async () => {
+    const before = held();
+    let told = 0;
+    const { request, body } = begin((bytes) => (told += bytes));
+    for (const size of [400_000, 200_000]) request.emit("data", Buffer.alloc(size, "x"));
+    const taken = held() - before;
+    assert.ok(taken < told + 100_000, `${taken} bytes, of which ${told} are told`);
+    request.emit("end");
+    assert.equal((await body).length, 600_000);
+    assert.equal((await body).buffer.byteLength, 600_000);
+    assert.equal(told, 600_000);
+  });
+
+  it("takes no more than it has said that it is", async () => {
+    let told = 0;
+    const { request, body } = begin((bytes) => (told += bytes), { "content-length": "600000" });
+    for (const size of [400_000, 200_000]) request.emit("data", Buffer.alloc(size, "x"));
+    assert.equal(told, 600_000);
+    request.emit("end");
+    assert.equal((await body).buffer.byteLength, 600_000);
   });
 
   it("takes no more memory in parts of a byte than in one: a batch of 4 MiB took more than a gigabyte", async () => {
