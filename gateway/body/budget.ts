@@ -61,12 +61,12 @@ export function hold(response: Response, held: HeldBytes): HeldBytes {
   return held;
 }
 
-/** The work on the request has ended: what its body takes is free once the client has the answer, or is gone. */
+/** The work on the request has ended. What was read of it goes with its room, because its client may be slow to take the answer. */
 export function giveBack(response: Response): void {
   const { held } = response.locals as Holding;
   if (held === undefined) return;
-  if (response.destroyed) held.release();
-  else response.once("close", held.release);
+  response.locals = {};
+  held.release();
 }
 
 /** Of what is read from a body. One of extreme form counts as half of what all may have, so that it comes in at all. */

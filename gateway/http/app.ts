@@ -66,11 +66,14 @@ export function createApp({ routes, stages, metrics, live, metricsPage, console,
   });
   // Express knows an error handler by its four parameters.
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    giveBack(response);
     const badPath = error instanceof URIError ? new AppError("bad_request", "The path is not valid.") : error;
     const { path } = (request.route ?? { path: null }) as { readonly path: string | null };
-    refuse(log, request, response, badPath, path);
-    countRefusal({ metrics, live }, response, badPath);
+    try {
+      refuse(log, request, response, badPath, path);
+      countRefusal({ metrics, live }, response, badPath);
+    } finally {
+      giveBack(response);
+    }
   });
   return app;
 }

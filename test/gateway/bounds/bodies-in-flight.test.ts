@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import http from "node:http";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import http, { type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { eventually } from "../../support/eventually.js";
 import { basic, sendSdk, track } from "../../support/sdk/client.js";
 import { itemOf, postBatch } from "../../support/service/batch.js";
@@ -102,6 +104,13 @@ describe("The bytes of bodies in flight", () => {
     );
   });
 
+  /** A search of a rule that is as large as its blanks. */
+  const spaced = `{"rule":{}${" ".repeat(0.9 * MIB)}}`;
+  const search = async (): Promise<number> => (await workspace.send("POST", "/v1/profiles/search", spaced)).status;
+  const headOfSearch = async (length: string): Promise<string> =>
+    `POST /v1/profiles/search HTTP/1.1\r\nHost: a\r\nAuthorization: ${await bearer()}\r\n` +
+    `Content-Type: application/json\r\n${length}\r\n\r\n`;
+
   it("that have begun and do not end are bounded", async () => {
     const head = `POST /v1/profiles/search HTTP/1.1\r\nHost: a\r\nAuthorization: ${await bearer()}\r\n`;
     const halves: Raw[] = [];
@@ -122,10 +131,49 @@ describe("The bytes of bodies in flight", () => {
     } finally {
       for (const half of halves) half.close();
     }
-    const spaced = `{"rule":{}${" ".repeat(0.9 * MIB)}}`;
     await eventually(
       "there is room again",
       async () => (await workspace.send("POST", "/v1/profiles/search", spaced)).status === 200,
     );
+  });
+
+  it("are free when the work has ended, although the client takes nothing of the answer", async () => {
+    const key = await bearer();
+    const answers: ServerResponse[] = [];
+    const hinder = (message: unknown): void => {
+      const { response, socket } = message as { readonly response: ServerResponse; readonly socket: Socket };
+      // As if the buffers of both systems were full.
+      Object.assign(socket, { _write: () => {}, _writev: null });
+      answers.push(response);
+    };
+    subscribe("http.server.request.start", hinder);
+    const hangUps = Array.from({ length: 26 }, () => begin(app().url, "/v1/profiles/search", key, spaced));
+    try {
+      await eventually("all are answered", () => answers.length === 26 && answers.every((one) => one.writableEnded));
+      unsubscribe("http.server.request.start", hinder);
+      assert.ok(answers.every((one) => one.statusCode === 200 && !one.writableFinished));
+      assert.equal(await search(), 200);
+    } finally {
+      unsubscribe("http.server.request.start", hinder);
+      for (const hangUp of hangUps) hangUp();
+    }
+  });
+
+  it("are free once they are refused, although the rest of them is still coming", async () => {
+    const head = await headOfSearch("Transfer-Encoding: chunked");
+    const chunk = `${MIB.toString(16)}\r\n${" ".repeat(MIB)}\r\n`;
+    const refused: Raw[] = [];
+    try {
+      for (let n = 0; n < 50; n += 1) {
+        const one = await openRaw(app().url);
+        refused.push(one);
+        one.write(`${head}${chunk}2\r\n  `);
+        assert.equal(statusOf(await one.waitFor("\r\n\r\n")), 422);
+      }
+      assert.ok(refused.every((one) => !one.isClosed()));
+      assert.equal(await search(), 200);
+    } finally {
+      for (const one of refused) one.close();
+    }
   });
 });
