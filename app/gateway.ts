@@ -62,6 +62,8 @@ export async function stagesOf(
   const bodyBytes = createByteBudget({
     bytesMax: 64 * MIB,
     ownerBytesMax: 48 * MIB,
+    // More than the largest body that settings allow.
+    comingBytesMax: 24 * MIB,
     refusal: (isOwn) =>
       new AppError(
         isOwn ? "rate_limited" : "unavailable",

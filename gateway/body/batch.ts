@@ -50,7 +50,7 @@ export async function readBatch(
   member: string,
 ): Promise<Batch> {
   const head = checkBatchHead(request, limit);
-  const sent = await readBody(request, response, limit, held.add);
+  const sent = await readBody(request, response, limit, held.came);
   const bytes = head.isGzip || isGzip(sent) ? await inflated(sent, limit, held) : sent;
   held.add(2 * bytes.length);
   const items = head.isOneText ? elementsIn(bytes, member) : linesIn(bytes);

@@ -245,7 +245,7 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
       const context = contextOf(response);
       const { workspace, now } = context;
       const held = isSmall(request) ? null : hold(response, deps.bodyBytes.open(workspace));
-      const bytes = await readBody(request, response, limit, held?.add);
+      const bytes = await readBody(request, response, limit, held?.came);
       held?.add(copyBytes(bytes));
       if (isLarge(bytes.length))
         await new Promise<void>((resolve) => deps.enterTurn({ workspace, now, bytes: bytes.length }, resolve));

@@ -18,10 +18,9 @@ export async function readSdkBody(
   if (encoding !== "gzip" && encoding !== "identity")
     throw new AppError("unsupported_media_type", "Content-Encoding must be gzip or identity.");
   if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge("", bytesMax);
-  const took = (bytes: number): void => held.add(bytes);
-  const sent = await readBody(request, response, { bytesMax, toldMax: bytesMax, path: "" }, took);
+  const sent = await readBody(request, response, { bytesMax, toldMax: bytesMax, path: "" }, held.came);
   if (encoding !== "gzip" && !isGzip(sent)) return sent;
-  const inflated = await inflate(sent, { bytesMax, took });
+  const inflated = await inflate(sent, { bytesMax, took: held.add });
   held.add(-sent.length);
   if (inflated.kind === "too_large") throw tooLarge("", bytesMax);
   if (inflated.kind === "broken") throw new AppError("invalid_json", "The body is not valid gzip.");

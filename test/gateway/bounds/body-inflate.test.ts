@@ -77,6 +77,7 @@ describe("The bytes of bodies", () => {
     createByteBudget({
       bytesMax: 100,
       ownerBytesMax: 60,
+      comingBytesMax: 30,
       refusal: (isOwn) => new AppError(isOwn ? "rate_limited" : "unavailable", "full"),
     });
 
@@ -95,5 +96,20 @@ describe("The bytes of bodies", () => {
     other.release();
     budget.open("c").add(60);
     assert.throws(() => budget.open("c").add(1), isAppError("rate_limited"));
+  });
+
+  it("that are still coming fill a smaller share of their owner, and leave it when they are whole or released", () => {
+    const budget = open();
+    const [first, second, third] = [budget.open("a"), budget.open("a"), budget.open("a")];
+    first.came(20);
+    second.came(10);
+    assert.throws(() => third.came(1), isAppError("rate_limited"));
+    budget.open("b").came(30);
+    second.release();
+    third.came(10);
+    first.add(5);
+    second.came(20);
+    assert.throws(() => second.came(1), isAppError("rate_limited"));
+    assert.throws(() => budget.open("c").came(16), isAppError("unavailable"));
   });
 });
