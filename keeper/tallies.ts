@@ -19,6 +19,8 @@ const EVENTS_PER_PIECE = 500;
 const BYTES_PER_PIECE = 1_048_576;
 const LOOKS_PER_PIECE = 2_000;
 const FACETS_PER_PIECE = 500;
+/** Those of few facets are forgotten together. */
+const FORGOTTEN_PER_PIECE = 20;
 /** Where a walk stands is noted so often: what comes after the last note is done again after a crash. */
 const NOTED_MS = 2_000;
 
@@ -64,11 +66,10 @@ export async function tendTallies(
   clock: () => number = () => performance.now(),
 ): Promise<boolean> {
   const set = await deps.audiences.audiences(workspace);
-  const [gone] = set.forgotten;
   const open = set.tallies.filter(({ filling }) => filling !== null);
-  if (gone !== undefined) await forgetSome(deps, workspace, gone, walks);
+  if (set.forgotten.length > 0) await forgetSome(deps, workspace, set.forgotten, walks);
   if (open.length > 0) await fillSome(deps, workspace, open, { ...walks, clock });
-  return gone !== undefined || open.length > 0;
+  return set.forgotten.length > 0 || open.length > 0;
 }
 
 /** Those that stand at the same place go on together. */
@@ -134,20 +135,25 @@ function schemaOf(group: readonly StandingTally[]): StandingTally["tally"]["sche
   return group.every(({ tally }) => tally.schemaId === schemaId) ? schemaId : null;
 }
 
+/** The first ones, up to one that takes longer. The note that they are gone rewrites all audiences, so it is one for all of them. */
 async function forgetSome(
   deps: TallyDeps,
   workspace: WorkspaceId,
-  tallyId: TallyId,
+  all: readonly TallyId[],
   { forgotten }: Walks,
 ): Promise<void> {
-  const after = forgotten.get(tallyId) ?? null;
-  const next = await deps.tallies.forget(workspace, tallyId, { limit: FACETS_PER_PIECE, after });
-  forgotten.set(tallyId, next);
-  if (next !== null) return;
-  forgotten.delete(tallyId);
-  await deps.audiences.changeTallies(workspace, (current) =>
-    current.forgotten.includes(tallyId)
-      ? { ...current, forgotten: current.forgotten.filter((one) => one !== tallyId) }
-      : null,
-  );
+  const gone = new Set<TallyId>();
+  for (const tallyId of all.slice(0, FORGOTTEN_PER_PIECE)) {
+    const after = forgotten.get(tallyId) ?? null;
+    const next = await deps.tallies.forget(workspace, tallyId, { limit: FACETS_PER_PIECE, after });
+    forgotten.set(tallyId, next);
+    if (next !== null) break;
+    gone.add(tallyId);
+  }
+  if (gone.size === 0) return;
+  for (const tallyId of gone) forgotten.delete(tallyId);
+  await deps.audiences.changeTallies(workspace, (current) => {
+    const left = current.forgotten.filter((one) => !gone.has(one));
+    return left.length < current.forgotten.length ? { ...current, forgotten: left } : null;
+  });
 }

@@ -1,4 +1,4 @@
-import { mismatch } from "../errors.js";
+import { AppError, mismatch } from "../errors.js";
 import type { Pause } from "../event-loop.js";
 import { newId, type AudienceId, type TallyId } from "../ids.js";
 import { countingOf, rowIn, rowInTurns, type Counting, type Row, type SeenEvent } from "../rule/events.js";
@@ -13,10 +13,12 @@ import {
 } from "./audience.js";
 
 export const TALLIES_MAX = 50;
+/** So many tallies may wait to be forgotten, and so many deleted audiences for their members to leave: each change rewrites the list of them. */
+export const LEAVING_MAX = 200;
 
 /** The tallies of a set whose audiences change so: those that a rule needs stand, and the others are still to be forgotten. */
 export function followTallies(
-  current: Pick<AudienceSet, "tallies" | "forgotten" | "fence">,
+  current: Omit<AudienceBody, "audiences">,
   { audiences, deleted, fence = current.fence }: AudienceChange,
 ): AudienceBody {
   const needed = new Map<string, Tally>();
@@ -38,8 +40,15 @@ export function followTallies(
   }));
   const tallies = [...kept, ...begun];
   const forgotten = [...current.forgotten, ...left];
+  const isLeaving = left.length > 0 && forgotten.length > LEAVING_MAX;
+  if (isLeaving || (deleted.length > current.deleted.length && deleted.length > LEAVING_MAX)) throw tooManyLeave();
   return { audiences, deleted, tallies, forgotten, ...(fence !== undefined && { fence }) };
 }
+
+const tooManyLeave = (): AppError =>
+  new AppError("rate_limited", "What earlier changes of audiences left behind is still being removed. Try again.", {
+    headers: { "Retry-After": "10" },
+  });
 
 /** An event, as far as a tally looks at it. */
 export interface Countable extends Omit<SeenEvent, "payload"> {

@@ -147,6 +147,39 @@ export const audienceStoreContract: Contract<AudienceStore> = {
       assert.deepEqual(await port.audiences(workspace), third);
     },
 
+  "refuses a change that leaves more than 200 tallies to be forgotten, and no other one": async ({ port }) => {
+    const workspace = newWorkspace();
+    const fresh = (round: number) => only(...Array.from({ length: 50 }, (_, n) => counting(`${round} ${n}`)));
+    for (let round = 0; round < 5; round += 1) await port.changeAudiences(workspace, () => fresh(round));
+    const full = await port.audiences(workspace);
+    assert.equal(full.forgotten.length, 200);
+    for (const change of [only(...full.audiences.slice(1)), fresh(5)])
+      await assert.rejects(
+        port.changeAudiences(workspace, () => change),
+        { code: "rate_limited" },
+      );
+    assert.deepEqual(await port.audiences(workspace), full);
+    const more = await port.changeAudiences(workspace, () => only(...full.audiences, anAudience("plain")));
+    assert.deepEqual([more.audiences.length, more.tallies], [51, full.tallies]);
+    const forgotten = full.forgotten.slice(50);
+    await port.changeTallies(workspace, ({ tallies }) => ({ tallies, forgotten }));
+    const changed = await port.changeAudiences(workspace, () => fresh(5));
+    assert.deepEqual(changed.forgotten, [...forgotten, ...full.tallies.map(({ tallyId }) => tallyId)]);
+  },
+
+  "refuses a change that leaves more than 200 deleted audiences, and no other one": async ({ port }) => {
+    const workspace = newWorkspace();
+    const deleted = Array.from({ length: 201 }, () => newId<AudienceId>());
+    await assert.rejects(
+      port.changeAudiences(workspace, () => ({ audiences: [], deleted })),
+      { code: "rate_limited" },
+    );
+    assert.deepEqual(await port.audiences(workspace), NO_AUDIENCES);
+    const full = await port.changeAudiences(workspace, () => ({ audiences: [], deleted: deleted.slice(1) }));
+    const more = await port.changeAudiences(workspace, () => ({ ...full, audiences: [anAudience("a")] }));
+    assert.deepEqual([more.audiences.length, more.deleted], [1, full.deleted]);
+  },
+
   "puts other tallies in their place, and leaves the audiences": async ({ port }) => {
     const workspace = newWorkspace();
     const put = await port.changeAudiences(workspace, () => only(counting("one"), counting("two")));

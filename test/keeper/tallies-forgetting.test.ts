@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { silentLog } from "../../app/logger.js";
+import { NO_AUDIENCES, type AudienceSet } from "../../core/audience/audience.js";
+import { newId, type TallyId, type WorkspaceId } from "../../core/ids.js";
+import type { TallyChange } from "../../core/ports/audience-store.js";
+import type { ForgetPage } from "../../core/ports/tally-store.js";
+import { createWalks, tendTallies, type TallyDeps } from "../../keeper/tallies.js";
+
+const workspace = newId<WorkspaceId>();
+
+/** Tallies to be forgotten, and in how many pieces each goes. */
+function world(count: number, piecesOf: (n: number) => number) {
+  const all = Array.from({ length: count }, () => newId<TallyId>());
+  let set: AudienceSet = { ...NO_AUDIENCES, version: "1", forgotten: all };
+  const pieces = new Map<TallyId, number>();
+  let notes = 0;
+  const deps = {
+    log: silentLog,
+    audiences: {
+      audiences: async () => set,
+      changeTallies: async (_: WorkspaceId, change: (current: AudienceSet) => TallyChange | null) => {
+        notes += 1;
+        return (set = { ...set, ...change(set) });
+      },
+    },
+    tallies: {
+      forget: async (_: WorkspaceId, tallyId: TallyId, { after }: ForgetPage) => {
+        const done = (pieces.get(tallyId) ?? 0) + 1;
+        assert.equal(after, done === 1 ? null : `${done - 1}`);
+        pieces.set(tallyId, done);
+        return done < piecesOf(all.indexOf(tallyId)) ? `${done}` : null;
+      },
+    },
+  } as unknown as TallyDeps;
+  return { deps, pieces, left: () => set.forgotten.length, notes: () => notes };
+}
+
+describe("Tallies that are to be forgotten", () => {
+  it("go together where they are small, under one note", async () => {
+    const { deps, left, notes } = world(200, () => 1);
+    const walks = createWalks();
+    let steps = 0;
+    for (; await tendTallies(deps, workspace, walks); steps += 1) assert.ok(steps < 200, `${left()} are left`);
+    assert.deepEqual([left(), steps, notes()], [0, 10, 10]);
+  });
+
+  it("go piece by piece where they are large, each from where it stands", async () => {
+    const { deps, pieces, left, notes } = world(4, (n) => (n === 1 ? 5 : 1));
+    const walks = createWalks();
+    await tendTallies(deps, workspace, walks);
+    assert.deepEqual([[...pieces.values()], left(), notes()], [[1, 1], 3, 1]);
+    while (await tendTallies(deps, workspace, walks));
+    assert.deepEqual([[...pieces.values()], left(), notes()], [[1, 5, 1, 1], 0, 2]);
+  });
+});
