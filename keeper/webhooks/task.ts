@@ -30,8 +30,11 @@ const PAGE = 100;
 const OF_WORKSPACE = 4;
 const OF_PROCESS = 64;
 const OF_FAILING = 32;
-/** A feed that cannot be read is asked for again after so long. */
+/** What cannot be read is asked for again after so long, and after so long where a dependency is away. */
 const FAILED_MS = 60_000;
+const AWAY_MS = 5_000;
+/** Of so many it is known when their last turn ended. */
+const ENDED_MAX = 10_000;
 /** One webhook after the other may go on for so long before others have its place. */
 const TURN_MS = 2_000;
 
@@ -47,6 +50,15 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
   const lags = createLags();
   let after: WebhookId | null = null;
   let isAnyOpen = false;
+  /** Those that were seen since the round began and have something to tell. */
+  const ready = new Map<WebhookId, Webhook>();
+  /** When the last turn of each ended, in that order. */
+  const endedAt = new Map<WebhookId, number>();
+  const noteEnd = (webhookId: WebhookId): void => {
+    endedAt.delete(webhookId);
+    endedAt.set(webhookId, performance.now());
+    if (endedAt.size > ENDED_MAX) endedAt.delete(endedAt.keys().next().value!);
+  };
 
   const deadlines = createDeadlines(deps.steady);
   const isFree = (webhook: Webhook): boolean => {
@@ -68,11 +80,15 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
     );
   };
 
-  const failedUntil = new Map<WorkspaceId, number>();
+  const failedUntil = new Map<WorkspaceId | WebhookId, number>();
+  const isFailing = (id: WorkspaceId | WebhookId): boolean => {
+    if ((failedUntil.get(id) ?? -Infinity) > performance.now()) return true;
+    failedUntil.delete(id);
+    return false;
+  };
   /** Null where it cannot be read: that holds up no other workspace. */
   const readHead = async (workspace: WorkspaceId): Promise<number | null> => {
-    if ((failedUntil.get(workspace) ?? -Infinity) > performance.now()) return null;
-    failedUntil.delete(workspace);
+    if (isFailing(workspace)) return null;
     try {
       return (await seats.sizes(workspace)).head;
     } catch (error) {
@@ -94,11 +110,21 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
     } catch (error) {
       const { workspace, webhookId } = webhook;
       const fields = { workspace, webhookId, ...describeError(error) };
+      failedUntil.set(webhookId, performance.now() + (isUnavailable(error) ? AWAY_MS : FAILED_MS));
       if (isUnavailable(error)) log.warn(fields, "a webhook waits for a dependency");
-      else log.error(fields, "a webhook could not be pushed forward");
+      else log.error(fields, "a webhook could not be pushed forward: it waits for a minute");
     } finally {
       running.delete(webhook.webhookId);
+      noteEnd(webhook.webhookId);
     }
+  };
+
+  const waitsSince = ({ webhookId }: Webhook): number => endedAt.get(webhookId) ?? 0;
+  /** Those that wait longest have the free places. */
+  const beginReady = (): void => {
+    for (const webhook of [...ready.values()].toSorted((a, b) => waitsSince(a) - waitsSince(b)))
+      if (!closing.signal.aborted && hasRoom(webhook)) running.set(webhook.webhookId, { webhook, ended: run(webhook) });
+    ready.clear();
   };
 
   return {
@@ -113,19 +139,13 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
         const head = heads.get(workspace) ?? null;
         if (head === null) continue;
         lags.saw(webhook, head);
-        if (
-          closing.signal.aborted ||
-          head === delivered ||
-          running.has(webhookId) ||
-          !isFree(webhook) ||
-          !hasRoom(webhook)
-        )
-          continue;
-        running.set(webhookId, { webhook, ended: run(webhook) });
+        if (head !== delivered && !running.has(webhookId) && !isFailing(webhookId) && isFree(webhook))
+          ready.set(webhookId, webhook);
       }
       isAnyOpen ||= page.length > 0;
       after = page.length < PAGE ? null : page.at(-1)!.webhookId;
       if (after !== null) return 0;
+      beginReady();
       lags.endRound();
       const wasAnyOpen = isAnyOpen;
       isAnyOpen = false;

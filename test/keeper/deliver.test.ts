@@ -184,6 +184,30 @@ for (const backend of webhookBackends)
       assert.deepEqual([told, asked], [[damaged.workspace], 1]);
     });
 
+    it("a webhook whose feed cannot be read waits, and the log says so once", async () => {
+      const webhook = await made();
+      feed = [entered()];
+      const told: unknown[] = [];
+      const deps = keeper("one");
+      const damaged = async () => {
+        throw new AppError("damaged", "A stored record is damaged: feed.");
+      };
+      const seats = { feed: damaged, sizes: async () => ({ head: feed.length }) } as unknown as DeliverDeps["seats"];
+      const task = createWebhookTask({
+        ...deps,
+        seats,
+        webhooks: { ...webhooks, openWebhooks: async () => [webhook] },
+        log: { ...silentLog, error: (fields) => void told.push(fields["webhookId"]) },
+        isAlone: true,
+      });
+      for (let n = 0; n < 10; n += 1) {
+        await task.step();
+        await sleep(1);
+      }
+      await task.close();
+      assert.deepEqual(told, [webhook.webhookId]);
+    });
+
     it("one passes over what is not wanted while the other sends what came behind that: it is told once", async () => {
       const audienceId = newId<AudienceId>();
       const webhook = await made({ audienceIds: [audienceId] });

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { silentLog } from "../../app/logger.js";
+import { newId, type WebhookId, type WorkspaceId } from "../../core/ids.js";
+import { createWebhookTask, type WebhookDeps } from "../../keeper/webhooks/task.js";
+import { aWebhook } from "../contracts/catalog/webhook-store.contract.js";
+
+/** As many webhooks that are always behind, so many in each workspace; all turns that were begun end with `endTurns`. */
+function crowd(count: number, perWorkspace: number) {
+  const workspaces = Array.from({ length: Math.ceil(count / perWorkspace) }, () => newId<WorkspaceId>());
+  // Where it stands in the feed says which one it is.
+  const all = Array.from({ length: count }, (_, n) =>
+    aWebhook(workspaces[Math.floor(n / perWorkspace)]!, { delivered: n }),
+  ).toSorted((a, b) => (a.webhookId < b.webhookId ? -1 : 1));
+  const turns = all.map(() => 0);
+  let ends: (() => void)[] = [];
+  const deps = {
+    webhooks: {
+      openWebhooks: async ({ limit, after }: { readonly limit: number; readonly after: WebhookId | null }) =>
+        all.filter(({ webhookId }) => webhookId > (after ?? "")).slice(0, limit),
+    },
+    seats: {
+      sizes: async () => ({ head: count }),
+      feed: async (_: WorkspaceId, delivered: number) => {
+        turns[delivered]! += 1;
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return { head: count, oldest: 1, entries: [] };
+      },
+    },
+    now: () => 1,
+    log: silentLog,
+    isAlone: true,
+  } as unknown as WebhookDeps;
+  const task = createWebhookTask(deps);
+  return {
+    /** A round, and then all that it began. */
+    round: async () => {
+      while ((await task.step()) === 0);
+      for (const end of ends) end();
+      ends = [];
+      await sleep(2);
+    },
+    turns,
+  };
+}
+
+describe("Webhooks that are all behind", () => {
+  it("of one workspace have turns alike, however many they are", async () => {
+    const { round, turns } = crowd(5, 5);
+    for (let n = 0; n < 10; n += 1) await round();
+    assert.deepEqual(turns, [8, 8, 8, 8, 8]);
+  });
+
+  it("of many workspaces have turns alike, also where they are many pages", async () => {
+    const { round, turns } = crowd(320, 4);
+    for (let n = 0; n < 5; n += 1) await round();
+    assert.deepEqual(new Set(turns), new Set([1]));
+  });
+});
