@@ -84,7 +84,7 @@ async function nameSome(
     for (const { since } of its) found.ageMs = Math.max(found.ageMs, deps.now(workspace) - since);
   };
   await Promise.all(
-    [...byWorkspace].map(([workspace, its]) => parking.attempt(workspace, () => resolve(workspace, its))),
+    [...byWorkspace].map(([workspace, its]) => parking.attemptPart(workspace, () => resolve(workspace, its))),
   );
 }
 

@@ -7,6 +7,8 @@ export interface Parking {
   readonly isFree: (workspace: WorkspaceId) => boolean;
   /** Does the work and answers what it answers; null where the workspace waits, or has to from now on. */
   readonly attempt: <T>(workspace: WorkspaceId, work: () => Promise<T>) => Promise<T | null>;
+  /** The same for a part of the work, of which more is attempted at once: that it went through says nothing yet. */
+  readonly attemptPart: Parking["attempt"];
   /** Why one of them waits for a dependency; null if none does. */
   readonly away: () => unknown;
 }
@@ -43,19 +45,24 @@ export function createParking(log: Log, clock: () => number = () => performance.
     const waitMs = Math.min(AWAY_MS_MIN * 2 ** times, FAILED_MS);
     parked.set(workspace, { until: clock() + waitMs, away: error, times: times + 1 });
   };
+  const attemptPart: Parking["attempt"] = async (workspace, work) => {
+    if (!isFree(workspace)) return null;
+    try {
+      return await work();
+    } catch (error) {
+      park(workspace, error);
+      return null;
+    }
+  };
   return {
     isFree,
     away,
-    attempt: async (workspace, work) => {
-      if (!isFree(workspace)) return null;
-      try {
+    attemptPart,
+    attempt: (workspace, work) =>
+      attemptPart(workspace, async () => {
         const done = await work();
         parked.delete(workspace);
         return done;
-      } catch (error) {
-        park(workspace, error);
-        return null;
-      }
-    },
+      }),
   };
 }

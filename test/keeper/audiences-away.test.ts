@@ -13,8 +13,8 @@ const markOf = (workspace: WorkspaceId): Mark => ({
   since: 1,
 });
 
-/** Two workspaces whose graphs are away if `isAway` says so; each has marks. */
-function aTask(isAway: (workspace: WorkspaceId) => boolean) {
+/** Two workspaces whose graphs are away if `isAway` says so; each has marks. `resolves`: whom a mark names they tell all the same. */
+function aTask(isAway: (workspace: WorkspaceId) => boolean, { resolves = false } = {}) {
   const workspaces = [newId<WorkspaceId>(), newId<WorkspaceId>()] as const;
   const tended = new Set<WorkspaceId>();
   const tried: WorkspaceId[] = [];
@@ -34,11 +34,10 @@ function aTask(isAway: (workspace: WorkspaceId) => boolean) {
       clear: async (gone: readonly Mark[]) => void (marks = marks.filter((one) => !gone.includes(one))),
     },
     identity: {
-      resolveAll: (workspace: WorkspaceId, ids: readonly unknown[]) =>
-        answer(
-          workspace,
-          ids.map(() => ({ profileId: newId<ProfileId>(), size: 1, members: null })),
-        ),
+      resolveAll: async (workspace: WorkspaceId, ids: readonly unknown[]) => {
+        const found = ids.map(() => ({ profileId: newId<ProfileId>(), size: 1, members: null }));
+        return resolves ? found : answer(workspace, found);
+      },
     },
     movements: {
       moved: (workspace: WorkspaceId) => {
@@ -86,6 +85,23 @@ describe("Audiences of workspaces over several graphs", () => {
       await round(task);
       assert.deepEqual([tended.size, left().length, task.isWaiting!()], [2, 0, false]);
     });
+
+  it("wait longer each time also where it is told whom the marks name, and only the look fails", async () => {
+    const world = aTask((workspace) => workspace === world.workspaces[0], { resolves: true });
+    const { task, workspaces, tried, left } = world;
+    const isTried = async (): Promise<boolean> => {
+      tried.length = 0;
+      await round(task);
+      return tried.includes(workspaces[0]);
+    };
+    const seen = [await isTried(), await isTried()];
+    for (let n = 0; n < 2; n += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 1_050));
+      seen.push(await isTried());
+    }
+    assert.deepEqual(seen, [true, false, true, false]);
+    assert.equal(left().length, 2);
+  });
 
   it("fail while all graphs are away, so that the keeper waits longer each time", async () => {
     const { task, tended, left } = aTask(() => true);
