@@ -5,6 +5,7 @@ import type { Log } from "../core/log.js";
 import type { AudienceStore, TallyChange } from "../core/ports/audience-store.js";
 import type { Arrival, EventStore } from "../core/ports/event-store.js";
 import type { TallyStore } from "../core/ports/tally-store.js";
+import { createParking } from "./audiences/parking.js";
 import { createRounds, restMs } from "./rounds.js";
 import type { Task } from "./task.js";
 
@@ -38,14 +39,19 @@ export const createWalks = (): Walks => ({ filled: new Map(), forgotten: new Map
  */
 export function createTallyTask(deps: TallyDeps): Task {
   const walks = createWalks();
+  const parking = createParking(deps.log);
   let round = { isBusy: false, tookMs: 0 };
 
   const goRound = createRounds(deps.audiences, async (workspace) => {
-    if (await tendTallies(deps, workspace, walks)) round.isBusy = true;
+    const isBusy = await parking.attempt(workspace, () => tendTallies(deps, workspace, walks));
+    if (isBusy === true) round.isBusy = true;
+    // What is away is not away for one workspace alone: the keeper waits, too.
+    if (isBusy === null && parking.away() !== null) throw parking.away();
   });
 
   return {
     name: "tallies",
+    isWaiting: () => parking.away() !== null,
     step: async () => {
       const begunAt = performance.now();
       const reached = await goRound();

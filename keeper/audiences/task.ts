@@ -1,5 +1,7 @@
 import { lookAtProfiles } from "../../commands/audiences/look.js";
 import { publishAll } from "../../commands/audiences/publish.js";
+import { isUnavailable } from "../../core/errors.js";
+import { describeError } from "../../core/log.js";
 import type { Cause } from "../../core/audience/seat.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { createRounds, restMs } from "../rounds.js";
@@ -7,7 +9,7 @@ import type { Task } from "../task.js";
 import { buildPage } from "./build.js";
 import { endDeleted } from "./deleted.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
-import { createMarkLooks } from "./marks.js";
+import { createMarkLooks, type Turn } from "./marks.js";
 import { lookAtMoved } from "./moved.js";
 import { createParking } from "./parking.js";
 import { createPauses } from "./pauses.js";
@@ -15,6 +17,8 @@ import { createPauses } from "./pauses.js";
 const TIME: Cause = "time";
 /** `isTended`: something of one workspace went through. `isLate`: something had waited for long, or is not done yet. */
 const NEW_ROUND = { isBusy: false, isTended: false, isLate: false, tookMs: 0 };
+/** Marks that cannot be read are asked for again after so long. */
+const FAILED_MS = 60_000;
 /** A change that is younger is being followed in time. */
 const LATE_MS = 10_000;
 
@@ -29,6 +33,19 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   let round = { ...NEW_ROUND };
   /** Of the last whole round. */
   let isLate = false;
+
+  let marksFailedUntil = -Infinity;
+  const lookAtMarked = async (): Promise<Turn> => {
+    try {
+      if (performance.now() >= marksFailedUntil) return await marked.look();
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      marksFailedUntil = performance.now() + FAILED_MS;
+      deps.log.error(describeError(error), "the audiences follow no changes for a minute");
+    }
+    round.isLate = true;
+    return "nothing";
+  };
 
   /** Those whose time has come. */
   const lookAtDue = async (workspace: WorkspaceId): Promise<boolean> => {
@@ -70,7 +87,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     isBehind: () => isLate || away() !== null,
     step: async () => {
       const begunAt = performance.now();
-      const turn = await marked.look();
+      const turn = await lookAtMarked();
       isPaused = turn === "waits";
       if (turn === "more" || turn === "busy") round.isBusy = true;
       if (turn === "busy") round.isTended = true;

@@ -14,7 +14,10 @@ const markOf = (workspace: WorkspaceId): Mark => ({
 });
 
 /** Two workspaces whose graphs are away if `isAway` says so; each has marks. `resolves`: whom a mark names they tell all the same. */
-function aTask(isAway: (workspace: WorkspaceId) => boolean, { resolves = false } = {}) {
+function aTask(
+  isAway: (workspace: WorkspaceId) => boolean,
+  { resolves = false, marksOf = null as (() => never) | null } = {},
+) {
   const workspaces = [newId<WorkspaceId>(), newId<WorkspaceId>()] as const;
   const tended = new Set<WorkspaceId>();
   const tried: WorkspaceId[] = [];
@@ -30,7 +33,7 @@ function aTask(isAway: (workspace: WorkspaceId) => boolean, { resolves = false }
     // What was marked is cleared at once.
     catalog: { isImporting: async () => true },
     marks: {
-      marks: async (limit: number) => marks.slice(0, limit),
+      marks: async (limit: number) => marksOf?.() ?? marks.slice(0, limit),
       clear: async (gone: readonly Mark[]) => void (marks = marks.filter((one) => !gone.includes(one))),
     },
     identity: {
@@ -101,6 +104,19 @@ describe("Audiences of workspaces over several graphs", () => {
     }
     assert.deepEqual(seen, [true, false, true, false]);
     assert.equal(left().length, 2);
+  });
+
+  it("are tended also while marks cannot be read, and the log says so once", async () => {
+    let asked = 0;
+    const marksOf = (): never => {
+      asked += 1;
+      throw new AppError("damaged", "A stored record is damaged: marks.");
+    };
+    const { task, workspaces, tended, lines } = aTask(() => false, { marksOf });
+    for (let n = 0; n < 3; n += 1) await round(task);
+    assert.deepEqual([...tended], [...workspaces]);
+    assert.deepEqual([lines, asked], [["the audiences follow no changes for a minute"], 1]);
+    assert.equal(task.isBehind!(), true);
   });
 
   it("fail while all graphs are away, so that the keeper waits longer each time", async () => {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { silentLog } from "../../app/logger.js";
+import { AppError } from "../../core/errors.js";
 import { NO_AUDIENCES, type AudienceSet } from "../../core/audience/audience.js";
 import { newId, type TallyId, type WorkspaceId } from "../../core/ids.js";
 import type { TallyChange } from "../../core/ports/audience-store.js";
 import type { ForgetPage } from "../../core/ports/tally-store.js";
-import { createWalks, tendTallies, type TallyDeps } from "../../keeper/tallies.js";
+import { createTallyTask, createWalks, tendTallies, type TallyDeps } from "../../keeper/tallies.js";
 
 const workspace = newId<WorkspaceId>();
 
@@ -42,6 +43,26 @@ describe("Tallies that are to be forgotten", () => {
     let steps = 0;
     for (; await tendTallies(deps, workspace, walks); steps += 1) assert.ok(steps < 200, `${left()} are left`);
     assert.deepEqual([left(), steps, notes()], [0, 10, 10]);
+  });
+
+  it("go also beside a workspace whose audiences are damaged, and the log says so once", async () => {
+    const { deps, left } = world(50, () => 1);
+    const told: unknown[] = [];
+    const damaged = newId<WorkspaceId>();
+    const task = createTallyTask({
+      ...deps,
+      log: { ...silentLog, error: (fields) => void told.push(fields["workspace"]) },
+      audiences: {
+        ...deps.audiences,
+        audiences: async (asked) => {
+          if (asked === workspace) return deps.audiences.audiences(asked);
+          throw new AppError("damaged", "A stored record is damaged: audiences.");
+        },
+        watching: async ({ after }) => (after === null ? [damaged, workspace] : []),
+      },
+    });
+    for (let n = 0; n < 10; n += 1) await task.step();
+    assert.deepEqual([left(), told], [0, [damaged]]);
   });
 
   it("go piece by piece where they are large, each from where it stands", async () => {

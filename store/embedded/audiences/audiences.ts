@@ -8,8 +8,11 @@ import { createSession } from "../session.js";
 
 const TABLES: Tables = {
   part: "audiences",
-  format: 1,
-  sql: "CREATE TABLE audiences (ws TEXT PRIMARY KEY, version TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID",
+  format: 2,
+  sql: `
+  CREATE TABLE audiences (ws TEXT PRIMARY KEY, version TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX audiences_ws ON audiences (ws)
+  `,
 };
 
 /** The audiences of a workspace, one row of JSON. */
@@ -18,8 +21,13 @@ export function createEmbeddedAudienceStore({ database }: { readonly database: D
   createTables(database, TABLES);
   const versionIn = database.prepare("SELECT version FROM audiences WHERE ws = ?");
   const find = database.prepare("SELECT version, body FROM audiences WHERE ws = ?");
-  const replace = database.prepare("INSERT OR REPLACE INTO audiences (ws, version, body) VALUES (?, ?, ?)");
-  const watching = database.prepare("SELECT ws FROM audiences WHERE ws > ? ORDER BY ws LIMIT ?");
+  const replace = database.prepare(
+    "INSERT INTO audiences (ws, version, body) VALUES (?, ?, ?) ON CONFLICT (ws) DO UPDATE SET version = excluded.version, body = excluded.body",
+  );
+  // By an index of small rows: a damaged page of the table takes part of the audiences away, and would end this list for all.
+  const watching = database.prepare(
+    "SELECT ws FROM audiences INDEXED BY audiences_ws WHERE ws > ? ORDER BY ws LIMIT ?",
+  );
   const read = (workspace: WorkspaceId): AudienceSet => {
     const row = find.get([workspace]);
     if (row === undefined) return NO_AUDIENCES;

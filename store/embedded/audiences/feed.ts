@@ -10,9 +10,10 @@ import { readUuid, uuidBytes } from "../uuid.js";
 /** `feeds.sizes` are the members of each audience up to `head`. `feed_origins.seq` is the last entry of the origin. */
 const TABLES: Tables = {
   part: "feed",
-  format: 2,
+  format: 3,
   sql: `
   CREATE TABLE feeds (ws BLOB PRIMARY KEY, head INTEGER NOT NULL, sizes TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX feeds_ws ON feeds (ws);
   CREATE TABLE feed (
     ws BLOB NOT NULL,
     seq INTEGER NOT NULL,
@@ -40,14 +41,17 @@ export interface Feed extends Methods {
 export function createFeed(database: Database, session: Session): Feed {
   createTables(database, TABLES);
   const state = database.prepare("SELECT head, sizes FROM feeds WHERE ws = ?");
-  const putState = database.prepare("INSERT OR REPLACE INTO feeds (ws, head, sizes) VALUES (?, ?, ?)");
+  const putState = database.prepare(
+    "INSERT INTO feeds (ws, head, sizes) VALUES (?, ?, ?) ON CONFLICT (ws) DO UPDATE SET head = excluded.head, sizes = excluded.sizes",
+  );
   const insert = prepareRows(database, 4, (values) => `INSERT INTO feed (ws, seq, at, entry) VALUES ${values}`);
   const claimOrigin = database.prepare("INSERT OR IGNORE INTO feed_origins (ws, origin, seq) VALUES (?, ?, ?)");
   const select = database.prepare("SELECT seq, entry FROM feed WHERE ws = ? AND seq > ? ORDER BY seq LIMIT ?");
   const oldest = database.prepare("SELECT seq, at FROM feed WHERE ws = ? ORDER BY seq LIMIT ?");
   const trim = database.prepare("DELETE FROM feed WHERE ws = ? AND seq < ?");
   const trimOrigins = database.prepare("DELETE FROM feed_origins WHERE ws = ? AND seq < ?");
-  const feeds = database.prepare("SELECT ws FROM feeds WHERE ws > ? ORDER BY ws LIMIT ?");
+  // By an index of small rows: a damaged page of the table would end this list for all.
+  const feeds = database.prepare("SELECT ws FROM feeds INDEXED BY feeds_ws WHERE ws > ? ORDER BY ws LIMIT ?");
   const stateOf = (ws: Buffer) => {
     const [head, sizes] = (state.get([ws]) ?? [0, "[]"]) as readonly [number, string];
     return { head, sizes: new Map(JSON.parse(sizes) as readonly (readonly [AudienceId, number])[]) };
