@@ -8,11 +8,15 @@ const AT_ONCE = 64;
 /** So many are read in one step when all of them have to wait: in turns, and behind these. */
 const TURNS_READ_MAX = 2_048;
 const MORE_READ_MAX = 4_096;
+/** And in one turn. */
+const PASSED_MAX = 1_024;
 
 export interface Taker {
   /** Gets 64 at most. */
   readonly take: (some: readonly Mark[]) => Promise<void>;
   readonly isFull: () => boolean;
+  /** Whether any that were taken of the workspace may be looked at now. */
+  readonly hasOpen: (workspace: WorkspaceId) => boolean;
   /** Whether the workspace is passed over. */
   readonly isParked: (workspace: WorkspaceId) => boolean;
 }
@@ -27,12 +31,33 @@ export function createMarkWalk(marks: Pick<MarkStore, "marks">): (taker: Taker) 
   /** Of those that have more: how far they were seen. */
   const places = new Map<WorkspaceId, Mark>();
 
-  return async ({ take, isFull, isParked }) => {
+  return async ({ take, isFull, hasOpen, isParked }) => {
     /** Answers how many there was room for. */
-    const takeSome = async (some: readonly Mark[]): Promise<number> => {
+    const takeSome = async (some: readonly Mark[], isEnough = isFull): Promise<number> => {
       let at = 0;
-      for (; at < some.length && !isFull(); at += AT_ONCE) await take(some.slice(at, at + AT_ONCE));
+      for (; at < some.length && !isEnough(); at += AT_ONCE) await take(some.slice(at, at + AT_ONCE));
       return Math.min(at, some.length);
+    };
+
+    /** Takes more of the workspace, which comes last among those that have more now. */
+    const goOn = async (workspace: WorkspaceId, place: Mark, limit: number, isEnough = isFull): Promise<void> => {
+      places.delete(workspace);
+      const page = await marks.marks(limit, place);
+      const its = page.filter((mark) => mark.workspace === workspace);
+      const taken = await takeSome(its, isEnough);
+      if (its.length === limit || taken < its.length) places.set(workspace, its[taken - 1] ?? place);
+    };
+
+    /** Marks that have to wait are no turn: it goes on behind them, also where others filled the step. Answers how many were read. */
+    const passWaiting = async (workspace: WorkspaceId): Promise<number> => {
+      const isEnough = (): boolean => hasOpen(workspace) || isParked(workspace);
+      let read = 0;
+      for (; read < PASSED_MAX && !isEnough(); read += PER_READ) {
+        const place = places.get(workspace);
+        if (place === undefined) break;
+        await goOn(workspace, place, PER_READ, isEnough);
+      }
+      return read;
     };
 
     /** Answers whether all had their turn. */
@@ -52,6 +77,7 @@ export function createMarkWalk(marks: Pick<MarkStore, "marks">): (taker: Taker) 
           const isCut = its.length > perTurn || (!isEnd && workspace === page.at(-1)!.workspace);
           if (isCut) places.set(workspace, later(its.slice(0, perTurn).at(-1)!, places.get(workspace)));
           else places.delete(workspace);
+          if (isCut) read += await passWaiting(workspace);
         }
         last = isEnd ? null : page.at(-1)!.workspace;
         if (isEnd) return true;
@@ -64,13 +90,8 @@ export function createMarkWalk(marks: Pick<MarkStore, "marks">): (taker: Taker) 
         const [workspace, place] = places.entries().next().value!;
         const limit = places.size === 1 ? PER_READ : PER_TURN;
         read += limit;
-        // It comes last among them now.
-        places.delete(workspace);
-        if (isParked(workspace)) continue;
-        const page = await marks.marks(limit, place);
-        const its = page.filter((mark) => mark.workspace === workspace);
-        const taken = await takeSome(its);
-        if (its.length === limit || taken < its.length) places.set(workspace, its[taken - 1] ?? place);
+        if (isParked(workspace)) places.delete(workspace);
+        else await goOn(workspace, place, limit);
       }
     };
 

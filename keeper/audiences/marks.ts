@@ -45,6 +45,7 @@ export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Par
     const isWhole = await walk({
       take: (some) => nameSome(deps, some, found, pauses, parking),
       isFull: () => found.profiles.size >= PER_LOOK,
+      hasOpen: (workspace) => found.open.has(workspace),
       isParked: (workspace) => !parking.isFree(workspace),
     });
     ageMs = found.ageMs;

@@ -11,6 +11,8 @@ const MANY = 5_000;
 function crowds(count: number) {
   const workspaces = Array.from({ length: count }, () => newId<WorkspaceId>());
   const standing = new Map(workspaces.map((workspace) => [workspace, [] as readonly Mark[]]));
+  /** All of one large profile. */
+  const hub = new Set<Uid>();
   let questions = 0;
   const deps = {
     log: { warn: () => undefined, error: () => undefined },
@@ -39,21 +41,30 @@ function crowds(count: number) {
     },
     identity: {
       resolveAll: async (_: WorkspaceId, uids: readonly Uid[]) =>
-        uids.map((uid) => ({ profileId: uid, size: 1, members: null })),
+        uids.map((uid) =>
+          hub.has(uid)
+            ? { profileId: "hub", size: 600_000, members: null }
+            : { profileId: uid, size: 1, members: null },
+        ),
     },
     movements: { moved: async () => [] },
     audiences: { watching: async () => [], audiences: async () => ({ audiences: [], deleted: [] }) },
   } as unknown as AudienceDeps;
   const task = createAudienceTask(deps);
   let since = 0;
+  const mark = (n: number, marks: number): readonly Mark[] => {
+    const workspace = workspaces[n]!;
+    const more = Array.from({ length: marks }, (): Mark => {
+      return { workspace, uid: newId<Uid>(), markId: newId<MarkId>(), since: (since += 1) };
+    });
+    standing.set(workspace, [...standing.get(workspace)!, ...more]);
+    return more;
+  };
   return {
     task,
-    mark: (n: number, marks: number) => {
-      const workspace = workspaces[n]!;
-      const more = Array.from({ length: marks }, (): Mark => {
-        return { workspace, uid: newId<Uid>(), markId: newId<MarkId>(), since: (since += 1) };
-      });
-      standing.set(workspace, [...standing.get(workspace)!, ...more]);
+    mark,
+    markHub: (n: number, marks: number) => {
+      for (const { uid } of mark(n, marks)) hub.add(uid);
     },
     left: (n: number) => standing.get(workspaces[n]!)!.length,
     questions: () => questions,
@@ -87,6 +98,19 @@ describe("Marks of several workspaces", () => {
     await steps(task, 6);
     assert.equal(left(20), 0);
     for (let n = 0; n < 20; n += 1) assert.ok(left(n) < 300, `${left(n)} of workspace ${n} are left`);
+  });
+
+  it("take turns also where most have thousands, and those of one that are older have to wait", async () => {
+    for (const place of [0, 4, 8]) {
+      const { task, mark, markHub, left } = crowds(9);
+      markHub(place, 1);
+      await steps(task, 1);
+      markHub(place, 1_000);
+      mark(place, 1);
+      for (let n = 0; n < 9; n += 1) if (n !== place) mark(n, MANY);
+      await steps(task, 4);
+      assert.equal(left(place), 1_000, "those of the large profile alone wait");
+    }
   });
 
   it("fill each step where one workspace alone has any", async () => {

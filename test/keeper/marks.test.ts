@@ -8,7 +8,7 @@ const byPlace = (a: Mark, b: Mark): number =>
   a.workspace === b.workspace ? a.since - b.since : a.workspace < b.workspace ? -1 : 1;
 
 /** More than a step reads. */
-const MANY = 5_000;
+const MANY = 6_000;
 
 /** A hub of `size` identifiers, most of them marked, and behind them somebody of another workspace. */
 function aHub(size: number, resolves: (workspace: WorkspaceId) => void = () => undefined) {
