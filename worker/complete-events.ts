@@ -7,9 +7,8 @@ import { msOf } from "../core/event/time.js";
 import type { Assertion } from "../core/identity/model.js";
 import type { EventId, WorkspaceId } from "../core/ids.js";
 import type { Fold, Naming } from "../core/ports/event-store.js";
-import { followFolds, lastSeen } from "../commands/audiences/follow.js";
+import { followFolds, lastSeen, type Seen } from "../commands/audiences/follow.js";
 import { keptOf, type Refused, type Written } from "../commands/erasures/late.js";
-import type { AudienceSet } from "../core/audience/audience.js";
 import { marksInTurns } from "../core/audience/tallies.js";
 import { withBackfills } from "./backfills.js";
 import { mismatchLetter, type Item } from "./dead-letter.js";
@@ -49,7 +48,7 @@ export async function completeEvents(
 interface Folding {
   readonly events: readonly StoredEvent[];
   /** What they count for is told by this. */
-  readonly by: AudienceSet;
+  readonly by: Seen;
 }
 
 /** Answers the events that are in a facet now, without those that were refused. */

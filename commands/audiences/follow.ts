@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { NO_AUDIENCES, type AudienceSet } from "../../core/audience/audience.js";
 import { marksInTurns } from "../../core/audience/tallies.js";
 import type { TimeOf } from "../../core/clock.js";
@@ -22,25 +23,28 @@ export interface FoldedEvent {
 }
 
 const WORKSPACES_MAX = 1_000;
+/** Of all tallies that are known, as JSON. */
+const TEXT_KEPT = 8 * 1_048_576;
+
+/** What events are folded by. */
+export type Seen = Pick<AudienceSet, "version" | "tallies">;
+
 /** By the store that they were read from. */
-const seen = new WeakMap<FollowDeps["audiences"], Map<WorkspaceId, AudienceSet>>();
+const seen = new WeakMap<FollowDeps["audiences"], LRUCache<WorkspaceId, Seen>>();
 
 /**
- * The audiences of a workspace as they stood when somebody here looked last, without asking the store. To fold by: whoever folds by them
+ * The tallies of a workspace as they stood when somebody here looked last, without asking the store. To fold by: whoever folds by them
  * looks afterwards what they are now.
  */
-export const lastSeen = ({ audiences }: Pick<FollowDeps, "audiences">, workspace: WorkspaceId): AudienceSet =>
+export const lastSeen = ({ audiences }: Pick<FollowDeps, "audiences">, workspace: WorkspaceId): Seen =>
   seen.get(audiences)?.get(workspace) ?? NO_AUDIENCES;
 
-function remember({ audiences }: Pick<FollowDeps, "audiences">, workspace: WorkspaceId, set: AudienceSet): void {
-  const sets = seen.get(audiences) ?? new Map<WorkspaceId, AudienceSet>();
+function remember({ audiences }: Pick<FollowDeps, "audiences">, workspace: WorkspaceId, set: Seen): void {
+  const sets = seen.get(audiences) ?? new LRUCache<WorkspaceId, Seen>({ max: WORKSPACES_MAX, maxSize: TEXT_KEPT });
   seen.set(audiences, sets);
-  sets.delete(workspace);
-  if (set.audiences.length > 0) sets.set(workspace, set);
-  for (const oldest of sets.keys()) {
-    if (sets.size <= WORKSPACES_MAX) break;
-    sets.delete(oldest);
-  }
+  const { version, tallies } = set;
+  if (tallies.length === 0) sets.delete(workspace);
+  else sets.set(workspace, { version, tallies }, { size: JSON.stringify(tallies).length });
 }
 
 /**
@@ -52,11 +56,11 @@ export async function followFolds(
   deps: FollowDeps,
   workspace: WorkspaceId,
   folded: readonly FoldedEvent[],
-  by: AudienceSet,
+  by: Seen,
 ): Promise<void> {
   if (folded.length === 0) return;
   const set = await countFolded(deps, workspace, folded, by);
-  if (set !== by) remember(deps, workspace, set);
+  if (set.version !== by.version) remember(deps, workspace, set);
   if (set.audiences.length === 0) return;
   const facets = folded.map(({ facet }) => facet);
   await deps.marks.mark(workspace, facets, deps.now(workspace));
@@ -67,7 +71,7 @@ export async function countFolded(
   deps: Omit<FollowDeps, "marks" | "now">,
   workspace: WorkspaceId,
   folded: readonly FoldedEvent[],
-  by: AudienceSet,
+  by: Seen,
 ): Promise<AudienceSet> {
   for (let known = by; ;) {
     const set = await deps.audiences.audiences(workspace);
@@ -85,7 +89,7 @@ async function countAnew(
   { tallies }: Pick<FollowDeps, "tallies">,
   workspace: WorkspaceId,
   folded: readonly FoldedEvent[],
-  { by, set }: { readonly by: AudienceSet; readonly set: AudienceSet },
+  { by, set }: { readonly by: Seen; readonly set: Seen },
 ): Promise<boolean> {
   const added = await talliedBy(folded, without(set, by));
   if (added.length > 0) await tallies.count(workspace, added);
@@ -94,7 +98,7 @@ async function countAnew(
   return added.length > 0;
 }
 
-function without(set: AudienceSet, other: AudienceSet): AudienceSet["tallies"] {
+function without(set: Seen, other: Seen): AudienceSet["tallies"] {
   const known = new Set(other.tallies.map(({ tallyId }) => tallyId));
   return set.tallies.filter(({ tallyId }) => !known.has(tallyId));
 }
