@@ -1,4 +1,4 @@
-import type { Database } from "../../../core/database.js";
+import type { Database, SqlValue } from "../../../core/database.js";
 import type { EventStatus } from "../../../core/event/event.js";
 import type { KeyId, SchemaId, Uid } from "../../../core/ids.js";
 import type { Arrival, ArrivalsPage, EventStore } from "../../../core/ports/event-store.js";
@@ -46,17 +46,27 @@ export function createArrivals(database: Database, session: Session): Pick<Event
     });
   };
 
-  const ofSchema = database.prepare(
-    `SELECT arrival, CASE WHEN length(folds.position) > 0 THEN folds.facet END FROM events LEFT JOIN folds USING (seq)
-     WHERE schema_id = ? AND gone IS NULL AND arrival > ? AND arrival < ? ORDER BY arrival LIMIT ?`,
-  );
+  const foldedInto = "CASE WHEN length(folds.position) > 0 THEN folds.facet END";
+  const oldest = "WHERE schema_id = ? AND gone IS NULL AND arrival > ? AND arrival < ? ORDER BY arrival LIMIT ?";
+  const ofSchema = database.prepare(`SELECT arrival, ${foldedInto} FROM events LEFT JOIN folds USING (seq) ${oldest}`);
+  const bareOfSchema = database.prepare(`SELECT arrival, seq FROM events ${oldest}`);
+  const facetOf = database.prepare(`SELECT ${foldedInto} FROM folds WHERE seq = ?`);
+  /** Where a page of folds is damaged, row by row: an event whose fold stands on it is listed as if it had none. */
+  const lookForSchema = (bounds: readonly SqlValue[]): readonly (readonly unknown[])[] => {
+    const rows = orDamaged(() => ofSchema.all(bounds));
+    if (rows !== DAMAGED) return rows;
+    return bareOfSchema.all(bounds).map(([arrival, seq]) => {
+      const facet = orDamaged(() => facetOf.get([seq as number])?.[0]);
+      return [arrival, facet === DAMAGED ? null : (facet ?? null)];
+    });
+  };
 
   return {
     ofSchema: async (workspace, schemaId, { after, until, limit }) => {
       const prefix = uuidBytes(workspace);
       const bound = (text: string) => Buffer.concat([prefix, hexBytes(text)]);
       const bounds = [bound(after === null ? "" : arrivalText(after)), bound(timeText(until))];
-      const rows = await session.read(() => ofSchema.all([schemaId, ...bounds, limit]));
+      const rows = await session.read(() => lookForSchema([schemaId, ...bounds, limit]));
       return rows.map(([bytes, facet]) => {
         const { receivedAt, eventId } = positionIn(bytes as Buffer);
         const uid = facet === null ? null : readUuid<Uid>((facet as Buffer).subarray(UUID_BYTES));
