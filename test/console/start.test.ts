@@ -19,13 +19,15 @@ describeConsole("set up", (console) => {
     const body = submission(schemaId, { email: "ada@example.com" });
     assert.equal((await console().app.send("POST", "/v1/collect", { key, body })).status, 202);
     await page.getByRole("link", { name: "See the profile" }).waitFor();
-    const idle = page.getByText("Has no effect until a namespace has a limit");
+    const idle = page.getByText(
+      "Has no effect until a namespace has a limit of its own: turn on “One login per profile”",
+    );
     await idle.waitFor();
     await page
       .getByRole("button", { name: "Turn on: Shared identifier limit: a shared device is not a person" })
       .click();
     await page.getByText("on: more than 5 people").waitFor();
-    assert.equal(await page.getByRole("link", { name: "Set one" }).getAttribute("href"), "#/namespaces");
+    assert.equal(await idle.getByRole("link", { name: "Namespaces" }).getAttribute("href"), "#/namespaces");
     await page.getByRole("button", { name: "Turn on: One login per profile" }).click();
     await page.getByText("on: at most 1").waitFor();
     await idle.waitFor({ state: "detached" });

@@ -39,6 +39,7 @@ export function useApart(): ApartState {
 }
 
 const SHARED_LIMIT = 5;
+const LOGIN = "One login per profile";
 
 export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
   const mayEdit = useMay("admin");
@@ -56,7 +57,7 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
     <div class="stack">
       <Failure error={apart.error ?? limiting.error ?? sharing.error} />
       <Choice
-        title="One login per profile"
+        title={LOGIN}
         text={
           <>
             A profile never gets a second <code>user_id</code>, even if two people share a device.
@@ -74,8 +75,8 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
         text={
           <>
             An identifier that is seen with more than {sharedLimit ?? SHARED_LIMIT} people, such as the device of a
-            kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit, such as{" "}
-            <code>user_id</code>, are counted as people.
+            kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit of their own are
+            counted as people.
           </>
         }
         state={sharedLimit}
@@ -83,7 +84,8 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
         idle={
           hasLimits === false && (
             <>
-              Has no effect until a namespace has a limit of its own. <a href="#/namespaces">Set one</a>
+              Has no effect until a namespace has a limit of its own: turn on “{LOGIN}”, or set a limit in{" "}
+              <a href="#/namespaces">Namespaces</a>.
             </>
           )
         }

@@ -9,7 +9,7 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await page.getByText("Nobody is linked yet").waitFor();
     await look("people-changes-empty");
     await go("/shared-identifiers");
-    await page.getByRole("heading", { name: "The limit is off" }).waitFor();
+    await page.getByRole("heading", { name: "The shared identifier limit is off" }).waitFor();
     await look("people-shared-empty");
     await go("/forbidden-pairs");
     await page.getByText("No pair is forbidden").waitFor();

@@ -10,6 +10,15 @@ interface Shared extends Identifier {
   readonly profile_id: string | null;
 }
 
+const OFF = "The shared identifier limit is off";
+const SET = "Set the shared identifier limit";
+const COUNTED = (
+  <>
+    Only values of namespaces that have a limit of their own are counted as people: without one in{" "}
+    <a href="#/namespaces">Namespaces</a>, no identifier is ever shared.
+  </>
+);
+
 export function Page(): JSX.Element {
   const pages = usePages<Shared>("/v1/identity/shared-identifiers", "shared_identifiers");
   const limit = useQuery<IdentitySettings>("/v1/identity/settings").data?.shared_identifier_limit;
@@ -20,12 +29,12 @@ export function Page(): JSX.Element {
       intro="A kiosk, a support agent’s browser, a family’s tablet: an identifier that was seen with too many people no longer links anybody."
     >
       <Card
-        title="Beyond the limit"
+        title="Beyond the shared identifier limit"
         note={isOff ? undefined : limitOf(limit)}
         actions={
           !isOff && (
             <LinkButton isSmall icon="settings" href="#/settings">
-              {limit === null ? "Set a limit" : "Change the limit"}
+              {limit === null ? SET : "Change the shared identifier limit"}
             </LinkButton>
           )
         }
@@ -39,19 +48,18 @@ export function Page(): JSX.Element {
             limit === null ? (
               <Empty
                 icon="shared"
-                title="The limit is off"
+                title={OFF}
                 action={
                   <LinkButton kind="primary" href="#/settings">
-                    Set a limit
+                    {SET}
                   </LinkButton>
                 }
               >
-                Set how many people one identifier may be seen with. Beyond it, it stops linking them. Only values of
-                namespaces that have a limit are counted as people: logins, for example.
+                Set how many people one identifier may be seen with. Beyond it, it stops linking them. {COUNTED}
               </Empty>
             ) : (
-              <Empty icon="shared" title="No identifier is beyond the limit">
-                Only values of namespaces that have a limit are counted as people: logins, for example.
+              <Empty icon="shared" title="No identifier is beyond the shared identifier limit">
+                {COUNTED}
               </Empty>
             )
           }
@@ -71,6 +79,6 @@ export function Page(): JSX.Element {
 function limitOf(limit: number | null | undefined): string {
   // Not read yet: a line that holds the place.
   if (limit === undefined) return "…";
-  if (limit === null) return "The limit is off";
+  if (limit === null) return OFF;
   return `Seen with more than ${count(limit, "person", "people")}: each has a profile of its own`;
 }
