@@ -236,7 +236,7 @@ describeConsole("the workspace", (console) => {
   it("has settings that keep what somebody else changed since the page was read, and shows it once they are saved", async () => {
     const workspace = await fresh();
     const { page } = await console().open(workspace, { path: "/settings", as: "admin" });
-    const adds = page.getByLabel("Keys that only send may add namespaces");
+    const adds = page.getByLabel("Sending keys may add namespaces");
     const phone = page.getByLabel("Take the phone number as an identifier");
     await phone.waitFor();
     await adds.waitFor();

@@ -29,7 +29,7 @@ import {
   wrongOf,
 } from "../../ui/kit.js";
 
-import { SDK_EVENTS } from "./sdk-events.js";
+import { API_EVENTS, SDK_EVENTS } from "./sdk-events.js";
 
 const EVERY_MS = 5_000;
 const FOLDED = "The data of its events is added to the profiles of the people that they name.";
@@ -58,7 +58,7 @@ export function Page(): JSX.Element {
           keyOf={({ dataset_id: id }) => id}
           empty={
             <Empty icon="dataset" title="There is no dataset yet">
-              {SDK_EVENTS}
+              {API_EVENTS} {SDK_EVENTS}
             </Empty>
           }
           columns={[

@@ -13,7 +13,7 @@ const ENTRIES_MAX = 200;
 const VERDICTS = [
   ["", "Everything"],
   ["accepted", "Accepted"],
-  ["marked", "Marked by the plan"],
+  ["marked", "Marked"],
   ["quarantined", "Quarantined"],
   ["refused", "Refused"],
 ] as const;
@@ -64,7 +64,12 @@ export function Page({ query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Live events"
-      intro="What comes in, as it comes in: accepted, marked by the tracking plan, quarantined, or refused, with the reasons."
+      intro={
+        <>
+          What comes in, as it comes in: accepted, marked by the <a href="#/settings">tracking plan</a>, quarantined, or
+          refused, with the reasons.
+        </>
+      }
       actions={
         paused === null ? (
           <Button icon="pause" onClick={() => setPaused(state)}>

@@ -109,7 +109,7 @@ const Shown = ({ of }: { readonly of: Event }): JSX.Element => (
     </Card>
     {of.violations.length > 0 && (
       <Message tone="warn">
-        <strong>What the plan says of it</strong>
+        <strong>What the tracking plan says of it</strong>
         <ul>
           {of.violations.map(({ path, message }, i) => (
             <li key={i}>

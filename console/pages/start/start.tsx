@@ -5,7 +5,7 @@ import type { NewKey, Schema } from "../../api/records.js";
 import { useMay, useMe } from "../../state/session.js";
 import { useSecret } from "../../state/unsaved.js";
 import { Bones, Code, Icon, Message, PageFrame, SelectField } from "../../ui/kit.js";
-import { SDK_EVENTS } from "../data/sdk-events.js";
+import { API_EVENTS, SDK_EVENTS } from "../data/sdk-events.js";
 import "../../styles/start.css";
 import { Apart, useApart } from "./apart.js";
 import { Arrived, FirstEvent, useFirstEvent, type PastEvent } from "./first-event.js";
@@ -51,7 +51,7 @@ export function Page(): JSX.Element {
           />
         </Step>
         <Step n={2} title="Put it into the sender" isDone={isSending}>
-          <p class="soft">{SDK_EVENTS}</p>
+          <p class="soft">{sender === "api" ? API_EVENTS : SDK_EVENTS}</p>
           {sender === "api" && <SchemaHint />}
           <Snippets sender={sender} apiKey={key?.key ?? YOUR_KEY} url={url} />
           {key === undefined && <p class="soft small">Put the secret of the key in the place of {YOUR_KEY}.</p>}

@@ -22,6 +22,15 @@ import {
 } from "../../ui/kit.js";
 import { KEEP_REFUSED } from "../data/refused.js";
 
+const PLAN = (
+  <>
+    What happens to events that are not in the tracking plan, or break it. The plan says which schema the events of a
+    name have. It is set over the API, with <code class="unbroken">PUT /v1/sdk/plan</code>: see{" "}
+    <code>docs/plan.md</code>. If an event has a schema of yours, it is folded only if that schema has a dataset that
+    folds it.
+  </>
+);
+const MARKED = "A marked event has the word “marked” in Live events, and its own page says why.";
 const UNPLANNED = [
   ["accept", "accept it"],
   ["mark", "accept it, and mark it"],
@@ -61,14 +70,14 @@ export function Page(): JSX.Element {
           </Card>
           <Card
             title="Refused events"
-            note="Events that collect refused. Calls of SDKs that cannot be read are always kept: they are quarantined."
+            note="Events that were refused when they were sent. Calls of SDKs that cannot be read are always kept: they are quarantined."
           >
             <Loaded {...sdk} lines={2}>
               {(settings) => <Refused settings={settings} query={sdk} />}
             </Loaded>
           </Card>
         </div>
-        <Card title="Events of SDKs" note="What happens to events that are not in the tracking plan, or break it.">
+        <Card title="Events of SDKs" note={PLAN}>
           <Loaded {...sdk} lines={7}>
             {(settings) => <Sdk settings={settings} query={sdk} />}
           </Loaded>
@@ -92,6 +101,7 @@ function useHasLimits(): boolean | null {
   return all === null ? null : all.namespaces.some(({ limit }) => limit !== null);
 }
 
+const ADDS = "Sending keys may add namespaces";
 const bodyOf = ({ limit, adds }: { readonly limit: string; readonly adds: boolean }) => ({
   shared_identifier_limit: limit === "" ? null : Number(limit),
   sending_keys_add_namespaces: adds,
@@ -123,7 +133,7 @@ function Identity({
       <Facts
         facts={[
           ["Shared identifier limit", settings.shared_identifier_limit ?? "off"],
-          ["Keys that only send add namespaces", settings.sending_keys_add_namespaces ? "yes" : "no"],
+          [ADDS, settings.sending_keys_add_namespaces ? "yes" : "no"],
         ]}
       />
     );
@@ -139,8 +149,7 @@ function Identity({
         hint={
           <>
             An identifier that is seen with more people than this, such as the device of a kiosk, is unlinked and links
-            nobody any more. Only values of namespaces that have a limit, such as <code>user_id</code>, are counted as
-            people. Empty: off.
+            nobody any more. Only values of namespaces that have a limit of their own are counted as people. Empty: off.
           </>
         }
         wrong={wrongOf(storing.error, "shared_identifier_limit")}
@@ -154,8 +163,8 @@ function Identity({
         </Message>
       )}
       <CheckField
-        label="Keys that only send may add namespaces"
-        hint="With identify and alias, a new name is added when it is first used."
+        label={ADDS}
+        hint="If an identify or alias call names a namespace that is not there yet, it is added."
         checked={adds}
         onChange={(next) => change({ adds: next })}
       />
@@ -251,7 +260,7 @@ function Sdk({ settings, query }: SdkProps): JSX.Element {
     return (
       <Facts
         facts={[
-          ["Not in the plan", settings.unplanned],
+          ["Not in the tracking plan", settings.unplanned],
           ["Against its schema", settings.violations],
           ...SWITCHES.map(([name, label]) => [label, settings[name] ? "yes" : "no"] as const),
         ]}
@@ -260,9 +269,10 @@ function Sdk({ settings, query }: SdkProps): JSX.Element {
   return (
     <Form onSubmit={() => void storing.run()}>
       <SelectField
-        label="An event that is not in the plan"
+        label="An event that is not in the tracking plan"
         value={edited.unplanned}
         options={UNPLANNED}
+        hint={MARKED}
         onChange={(unplanned) => change({ unplanned: unplanned as SdkSettings["unplanned"] })}
       />
       <SelectField

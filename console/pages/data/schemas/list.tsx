@@ -4,7 +4,7 @@ import type { Schema } from "../../../api/records.js";
 import { href } from "../../../state/router.js";
 import { useMay } from "../../../state/session.js";
 import { Badge, Card, count, Empty, LinkButton, Num, PagedTable, PageFrame, Time } from "../../../ui/kit.js";
-import { SDK_EVENTS } from "../sdk-events.js";
+import { API_EVENTS, SDK_EVENTS } from "../sdk-events.js";
 import { annotationsOf } from "./annotations.js";
 
 export function Page(): JSX.Element {
@@ -28,7 +28,7 @@ export function Page(): JSX.Element {
           keyOf={({ schema_id: id }) => id}
           empty={
             <Empty icon="schema" title="There is no schema yet">
-              A schema says in JSON Schema what an event of yours looks like. {SDK_EVENTS}
+              A schema says in JSON Schema what an event of yours looks like. {API_EVENTS} {SDK_EVENTS}
             </Empty>
           }
           columns={[
