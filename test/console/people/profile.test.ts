@@ -221,7 +221,7 @@ describeConsole("a profile", (console) => {
     // In the words of the page of the erasures.
     await dialog.getByText("New events do not bring the person back, until you readmit them.").waitFor();
     await dialog.getByLabel("Keep the person out").waitFor();
-    await dialog.getByLabel("I know that nobody can take this back").focus();
+    await dialog.getByLabel("I know that nobody can undo this").focus();
     await page.keyboard.press("Space");
     await erase.focus();
     await page.keyboard.press("Enter");

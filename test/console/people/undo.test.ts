@@ -36,11 +36,11 @@ describeConsole("undo", (console) => {
     const { ada, bob } = await merged(workspace);
     const { page, look } = await console().open(workspace, { as: "admin", path: "/undo" });
     await page.getByText("user_id").first().waitFor({ state: "attached" });
-    await page.getByRole("heading", { name: "Enter what to take back" }).waitFor();
+    await page.getByRole("heading", { name: "Enter what to undo" }).waitFor();
     await page.getByText("Enter both values").waitFor();
-    await page.getByLabel("What to take back").selectOption("change");
+    await page.getByLabel("What to undo").selectOption("change");
     await page.getByText("Enter the id of a change").waitFor();
-    await page.getByLabel("What to take back").selectOption("pair");
+    await page.getByLabel("What to undo").selectOption("pair");
     await look("people-undo-empty");
     const [one, other] = [page.getByRole("group", { name: "One" }), page.getByRole("group", { name: "The other" })];
     await one.getByLabel("Namespace").selectOption("user_id");
@@ -77,7 +77,7 @@ describeConsole("undo", (console) => {
     assert.deepEqual(hrefs, ["#/namespaces", "#/settings"]);
     await look("people-undo-done");
     assert.equal(await profileOf(workspace, BOB), bob);
-    await page.getByRole("link", { name: "Take it back…" }).click();
+    await page.getByRole("link", { name: "Undo this…" }).click();
     await page.getByRole("button", { name: "Revert…" }).waitFor();
     await page.getByRole("figure", { name: "Afterwards" }).getByText("1 profile").waitFor();
     await look("people-undo-back");
@@ -111,7 +111,7 @@ describeConsole("undo", (console) => {
     await look("people-undo-confirm-pair");
     await page.keyboard.press("Escape");
     assert.equal(await profileOf(workspace, BOB), ada, "nothing is written");
-    await page.getByLabel("What to take back").selectOption("identifier");
+    await page.getByLabel("What to undo").selectOption("identifier");
     await page.getByRole("heading", { name: "The form changed: preview again" }).waitFor();
     await page.getByRole("button", { name: "Preview" }).click();
     await unlink.click();
@@ -137,7 +137,7 @@ describeConsole("undo", (console) => {
     assert.equal(await changesOf(workspace), before);
     await tabs[1]!.look("people-undo-late");
     await tabs[1]!.page.reload();
-    await tabs[1]!.page.getByText("There is nothing to take back").waitFor();
+    await tabs[1]!.page.getByText("There is nothing to undo").waitFor();
     await tabs[1]!.look("people-undo-nothing");
   });
 
@@ -244,7 +244,7 @@ describeConsole("undo", (console) => {
     assert.equal(first, "Take device_id kiosk-7 out of this profile…The rest falls into 2 profiles.");
     assert.match(second!, /^Take device_id (phone|laptop) out of this profile…The two stay together without it\.$/);
     assert.deepEqual(rest, []);
-    assert.equal(await page.getByText("There is nothing to take back").count(), 0);
+    assert.equal(await page.getByText("There is nothing to undo").count(), 0);
     assert.equal(await page.getByRole("link", { name: "Preview this one" }).count(), 0);
     await look("people-undo-between");
     assert.equal(await profileOf(workspace, ADA), await profileOf(workspace, BOB), "nothing is written");

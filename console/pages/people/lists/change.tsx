@@ -94,7 +94,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
                   </span>,
                 ] as const,
               ]),
-          ...(of.reverts === undefined ? [] : [["Took back", <ChangeLink key="c" id={of.reverts} />] as const]),
+          ...(of.reverts === undefined ? [] : [["Undoes", <ChangeLink key="c" id={of.reverts} />] as const]),
           ["When", <Time key="t" at={of.at} isExact />],
           ["Source", <Source key="s" of={of} />],
           ["Key", <KeyId key="k" id={of.key_id} />],

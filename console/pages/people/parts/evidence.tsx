@@ -10,7 +10,7 @@ export const OUTCOMES: Readonly<Record<Outcome, { readonly tone: Tone; readonly 
   partial: { tone: "warn", means: "a rule left something out" },
   refused: { tone: "bad", means: "a rule forbade it" },
   unlinked: { tone: "violet", means: "links were removed" },
-  reverted: { tone: "violet", means: "an earlier change was taken back" },
+  reverted: { tone: "violet", means: "an earlier change was undone" },
   forbidden: { tone: "violet", means: "two may not come into one profile" },
   allowed: { tone: "info", means: "a forbidden pair was allowed again" },
   unchanged: { tone: "neutral", means: "everything was known already" },

@@ -66,7 +66,7 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
         {({ preview }) => <Goes preview={preview} />}
       </Loaded>
       <KeepOut checked={isKeptOut} onChange={setKeptOut} />
-      <CheckField label="I know that nobody can take this back" checked={isSure} onChange={setSure} />
+      <CheckField label="I know that nobody can undo this" checked={isSure} onChange={setSure} />
       {isOther ? (
         <Message tone="warn">
           <span>This profile changed since it was shown here. Look at what would go now.</span>

@@ -52,7 +52,7 @@ export function Ask({ query, isNew, onChange, onSubmit }: AskProps): JSX.Element
   return (
     <Card>
       <Form onSubmit={() => void (request !== null && onSubmit(request))}>
-        <SelectField label="What to take back" value={kind} options={KINDS} onChange={setKind} />
+        <SelectField label="What to undo" value={kind} options={KINDS} onChange={setKind} />
         {kind === "change" ? (
           <TextField
             label="Change id"

@@ -33,7 +33,7 @@ export function Done({
         change !== null && (
           <span class="row">
             Change <ChangeLink id={change} />
-            {outcome !== "forbidden" && <a href={hrefOfUndo({ kind: "change", id: change })}>Take it back…</a>}
+            {outcome !== "forbidden" && <a href={hrefOfUndo({ kind: "change", id: change })}>Undo this…</a>}
           </span>
         )
       }

@@ -7,7 +7,7 @@ import { isSame, isSameLink, keyOf, type Explained, type Identifier, type Link }
 import { Pair, Value } from "../parts/text.js";
 import { hrefOfUndo, send, type Two } from "./request.js";
 
-/** What still holds the two together: links to be taken back, or where no link is a bridge the identifiers in between. */
+/** What still holds the two together: links to be undone, or where no link is a bridge the identifiers in between. */
 export function Held({
   two: { from, to },
   path,
@@ -45,7 +45,7 @@ export function Held({
   return (
     <Card title="No single link holds the two together" isResult>
       <div class="stack">
-        <p>Whichever link is taken back, others still hold them together.</p>
+        <p>Whichever link is undone, others still hold them together.</p>
         {/* With their own link gone, one of the others may be a bridge. */}
         {isDirect && <Still path={path} isPartial={isPartial} apart={apart} />}
         <TakeOut path={path} apart={apart} />
@@ -54,7 +54,7 @@ export function Held({
   );
 }
 
-/** The links that still hold the two together, each to be taken back. */
+/** The links that still hold the two together, each to be undone. */
 export function Still({
   path,
   isPartial = false,

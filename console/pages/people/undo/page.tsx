@@ -38,7 +38,7 @@ import { What } from "./what.js";
 export const Page = ({ query }: PageProps): JSX.Element => (
   <PageFrame
     title="Undo"
-    intro="Take back a merge, or another change. First a preview shows who would be who; nothing is written before you confirm it."
+    intro="Undo a merge, or another change. First a preview shows who would be who; nothing is written before you confirm it."
   >
     <Asked key={query.toString()} query={query} />
   </PageFrame>
@@ -65,11 +65,7 @@ function Asked({ query }: { readonly query: URLSearchParams }): JSX.Element {
 
 const Blank = (): JSX.Element => (
   <Card>
-    <Empty
-      icon="undo"
-      title="Enter what to take back"
-      action={<LinkButton href="#/changes">To the changes</LinkButton>}
-    >
+    <Empty icon="undo" title="Enter what to undo" action={<LinkButton href="#/changes">To the changes</LinkButton>}>
       Enter two identifiers that are not one person, one identifier that belongs to nobody, or the id of a change. You
       can also come here from a profile’s identifiers, its identity graph or a change; then the form is filled in.
     </Empty>
@@ -187,7 +183,7 @@ function Undoing({
             {preview.after.length > preview.before.length && "Each part has its former id, traits and counts again. "}
             {request.kind === "pair" && request.isForbidden
               ? "To let the two join again, allow the pair."
-              : "You can take this back by reverting the change that it makes."}
+              : "You can undo this by reverting the change that it makes."}
           </p>
         </Confirm>
       )}
@@ -262,11 +258,11 @@ function Nothing({ request, preview }: { readonly request: UndoRequest; readonly
   if (request.kind === "pair" && path.length > 0)
     return <Held two={request} path={path} isPartial={preview.partial === true} apart={wantedApart(request)!} />;
   return (
-    <Card title="There is nothing to take back" isResult>
+    <Card title="There is nothing to undo" isResult>
       <div class="stack">
         <p>
           {request.kind === "change"
-            ? "This change was taken back already, or what it linked is no longer linked by it."
+            ? "This change was undone already, or what it linked is no longer linked by it."
             : request.kind === "identifier"
               ? "This identifier stands alone already."
               : request.isForbidden
