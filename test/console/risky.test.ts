@@ -24,7 +24,7 @@ describeConsole("buttons that take something away", (console) => {
       ["/keys", "button", "Revoke…", "Rotate"],
       [`/audiences/${textAt(made.body, "audience_id")}`, "button", "Delete…", "Edit"],
       [`/profiles/${profileId}`, "button", "Erase…", "Save as a file"],
-      [`/profiles/${profileId}?tab=identifiers`, "link", "Unlink this user_id", "Save as a file"],
+      [`/profiles/${profileId}?tab=identifiers`, "link", "Unlink from all others: this user_id", "Save as a file"],
       ["/erasures", "button", "Erase a person…", "Check"],
       [`/why?${why}`, "link", "Unlink step 1", "See the graph"],
       [`/undo?what=pair&${pair}`, "button", "Unlink…", "Leave it"],

@@ -84,7 +84,7 @@ export function Page({ query }: PageProps): JSX.Element {
             action={<LinkButton href="#/search">Search for somebody</LinkButton>}
           >
             Such as the e-mail address and the cookie of one profile. A point of a profile’s identity graph and a change
-            that linked something lead here too, with the form filled in.
+            that linked something lead here too, with one or both identifiers filled in.
           </Empty>
         </Card>
       )}

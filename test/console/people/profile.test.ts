@@ -63,6 +63,7 @@ describeConsole("a profile", (console) => {
     const graph = page.getByRole("group", { name: /Identity graph/ });
     await graph.waitFor();
     await graph.getByRole("button", { name: `email ${email}, the one that you looked for` }).waitFor();
+    await page.locator(".graph-chosen").getByRole("link", { name: "Unlink from all…" }).waitFor();
     // All of it is one stop of the Tab key.
     assert.equal(await graph.locator('[tabindex="0"]').count(), 1);
     await graph.locator('[tabindex="0"]').focus();
@@ -85,7 +86,7 @@ describeConsole("a profile", (console) => {
       .first()
       .waitFor();
     await page.getByRole("region", { name: "Links" }).getByRole("button", { name: "Show" }).first().click();
-    await page.locator(".graph-chosen").getByRole("link", { name: "Unlink…" }).waitFor();
+    await page.locator(".graph-chosen").getByRole("link", { name: "Unlink these two…" }).waitFor();
     await look("people-profile-graph");
   });
 
@@ -257,10 +258,10 @@ describeConsole("a profile", (console) => {
     const { page } = await console().open(workspace, { as: "viewer", path: `/profiles/${profileId}?tab=graph` });
     await page.getByRole("button", { name: "Show" }).first().click();
     await page.locator(".graph-chosen").getByText("with key").waitFor();
-    assert.equal(await page.getByText(/Erase…|Unlink…/).count(), 0);
+    assert.equal(await page.getByText(/Erase…|Unlink/).count(), 0);
     await page.getByRole("tab", { name: "Identifiers" }).click();
     await page.getByRole("region", { name: "Identifiers" }).waitFor();
-    assert.equal(await page.getByText(/Erase…|Unlink…/).count(), 0);
+    assert.equal(await page.getByText(/Erase…|Unlink/).count(), 0);
     assert.equal(await page.getByRole("link", { name: "Undo" }).count(), 0);
   });
 

@@ -277,7 +277,7 @@ describeConsole("undo", (console) => {
     for (let i = 0; i < 520; i += 10)
       await identify(workspace, PHONE, ...Array.from({ length: 10 }, (_, j) => id("cookie_id", `c${i + j}`)));
     const { page, look } = await console().open(workspace, { path: `/profiles/${profileId}?tab=identifiers` });
-    await page.getByRole("link", { name: "Unlink this user_id" }).click();
+    await page.getByRole("link", { name: "Unlink from all others: this user_id" }).click();
     const after = page.getByRole("figure", { name: "Afterwards" });
     await after.getByRole("img", { name: "1 identifier of profile" }).waitFor();
     await after.getByRole("img", { name: "521 identifiers of profile" }).waitFor();

@@ -146,7 +146,7 @@ const ChosenNode = ({ node, mayUndo }: { readonly node: OutlineNode; readonly ma
       </span>
       <span class="row">
         <LinkButton isSmall icon="why" href={href("/why", {}, { from_namespace: namespace, from_value: value })}>
-          Why linked?
+          Why one person?
         </LinkButton>
         {mayUndo && links > 0 && (
           <LinkButton
@@ -155,7 +155,7 @@ const ChosenNode = ({ node, mayUndo }: { readonly node: OutlineNode; readonly ma
             icon="undo"
             href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}
           >
-            Unlink
+            Unlink from all
           </LinkButton>
         )}
       </span>
@@ -185,7 +185,7 @@ const ChosenLink = ({
       </span>
       {mayUndo && (
         <LinkButton kind="risky" isSmall icon="undo" href={hrefOfUndo({ kind: "pair", from, to, isForbidden: false })}>
-          Unlink
+          Unlink these two
         </LinkButton>
       )}
     </div>

@@ -30,7 +30,7 @@ export function Page({ params }: PageProps): JSX.Element {
           <>
             {LINKING.has(data.outcome) && isWhole(one) && isWhole(other) && (
               <LinkButton icon="why" href={hrefOfWhy(one, other)}>
-                Why linked?
+                Why one person?
               </LinkButton>
             )}
             {mayUndo && UNDOABLE.has(data.outcome) && (
@@ -73,7 +73,7 @@ const Profiles = ({ ids }: { readonly ids: readonly string[] }): JSX.Element =>
 
 const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
   <>
-    <Card title="What happened">
+    <Card title="What happened" note="Later changes of these profiles are not told here: the page of each lists them.">
       <Facts
         facts={[
           [
@@ -99,7 +99,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
           ["Source", <Source key="s" of={of} />],
           ["Key", <KeyId key="k" id={of.key_id} />],
           ["Profiles before", <Profiles key="b" ids={of.before} />],
-          ["Profiles after", <Profiles key="a" ids={of.after} />],
+          ["Profiles right after", <Profiles key="a" ids={of.after} />],
         ]}
       />
     </Card>

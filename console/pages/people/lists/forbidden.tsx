@@ -32,7 +32,8 @@ export function Page(): JSX.Element {
           keyOf={({ forbidden_pair_id: id }) => id}
           empty={
             <Empty icon="forbidden" title="No pair is forbidden">
-              When two people were taken for one, unlink them and forbid the pair, so that it does not happen again.
+              When two people were taken for one, unlink them and forbid the pair, so that it does not happen again. An
+              admin does that in {mayAllow ? <a href="#/undo?what=pair&forbid=true">Undo</a> : "Undo"}.
             </Empty>
           }
           columns={[

@@ -89,9 +89,9 @@ export function Identifiers({ of }: { readonly of: string }): JSX.Element {
                       kind="risky"
                       isSmall
                       href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}
-                      label={`Unlink this ${namespace}`}
+                      label={`Unlink from all others: this ${namespace}`}
                     >
-                      Unlink
+                      Unlink from all
                     </LinkButton>
                   ),
                 },
