@@ -11,7 +11,7 @@ const OPENED_MS = 1_000;
 const DRAWN_MS = 2_000;
 
 describeConsole("a profile", (console) => {
-  it("shows traits with their sources, identifiers, timeline and history, by mouse", async () => {
+  it("shows traits with their sources, identifiers, events and changes, by mouse", async () => {
     const workspace = await console().app.workspace();
     const { profileId, email, eventId } = await aPerson(workspace, "ada");
     const { page, look } = await console().open(workspace, { path: `/profiles/${profileId}` });
@@ -19,14 +19,14 @@ describeConsole("a profile", (console) => {
     await trait.getByText("Lyon").waitFor();
     assert.equal(await trait.getByRole("link").getAttribute("href"), `#/events/${eventId}`);
     await look("people-profile-traits");
-    await page.getByRole("tab", { name: "Timeline" }).click();
+    await page.getByRole("tab", { name: "Events" }).click();
     await page.getByRole("button", { name: "Payload" }).click();
     await page.getByText('"city": "Lyon"').waitFor();
     await look("people-profile-timeline");
     await page.getByRole("tab", { name: "Identifiers" }).click();
     await page.getByRole("region", { name: "Identifiers" }).getByText(email).waitFor();
     await look("people-profile-identifiers");
-    await page.getByRole("tab", { name: "History" }).click();
+    await page.getByRole("tab", { name: "Changes" }).click();
     await page.getByRole("region", { name: "Changes" }).getByText("created").waitFor();
     await look("people-profile-history");
   });

@@ -13,13 +13,13 @@ import { hrefOfUndo } from "../undo/request.js";
 const EVENTS_A_PAGE = 20;
 
 /** What the person did, the latest first. */
-export function Timeline({ of }: { readonly of: string }): JSX.Element {
+export function Events({ of }: { readonly of: string }): JSX.Element {
   const pages = usePages<Event>(`/v1/profiles/${of}/events?limit=${EVENTS_A_PAGE}`, "events");
   const [opened, setOpened] = useState<string | null>(null);
   return (
     <Card isFlush>
       <PagedTable
-        label="Timeline"
+        label="Events"
         pages={pages}
         keyOf={({ event_id: id }) => id}
         isSelected={({ event_id: id }) => id === opened}
@@ -103,7 +103,7 @@ export function Identifiers({ of }: { readonly of: string }): JSX.Element {
   );
 }
 
-export const History = ({ of }: { readonly of: string }): JSX.Element => (
+export const Changes = ({ of }: { readonly of: string }): JSX.Element => (
   <Card isFlush>
     <ChangesTable
       pages={usePages<Change>(`/v1/profiles/${of}/history`, "changes")}

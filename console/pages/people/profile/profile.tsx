@@ -25,7 +25,7 @@ import type { Profile } from "../parts/records.js";
 import { Name, visible } from "../parts/text.js";
 import { GraphTab } from "../graph/tab.js";
 import { Erase } from "./erase.js";
-import { History, Identifiers, Timeline } from "./lists.js";
+import { Changes, Events, Identifiers } from "./lists.js";
 import { SaveButton } from "./save.js";
 import { Traits } from "./traits.js";
 
@@ -112,8 +112,8 @@ function Shown({
       )}
       {isPartial && (
         <Message tone="warn">
-          This profile is large. Traits, audiences and the timeline are those of its first{" "}
-          {identifiers.length.toLocaleString("en")} identifiers; identifiers, graph and history are all of it.
+          This profile is large. Traits, audiences and events are those of its first{" "}
+          {identifiers.length.toLocaleString("en")} identifiers; identifiers, graph and changes are all of it.
         </Message>
       )}
       <div class="figures">
@@ -189,7 +189,7 @@ function Shown({
         onChoose={(next) => go(at(next), { replace: true })}
         tabs={[
           { id: "traits", name: "Traits", show: () => <Traits of={profile} /> },
-          { id: "timeline", name: "Timeline", show: () => <Timeline of={profile.profile_id} /> },
+          { id: "timeline", name: "Events", show: () => <Events of={profile.profile_id} /> },
           { id: "identifiers", name: "Identifiers", show: () => <Identifiers of={profile.profile_id} /> },
           {
             id: "graph",
@@ -198,7 +198,7 @@ function Shown({
               <GraphTab of={profile} sought={namespace === null || value === null ? null : { namespace, value }} />
             ),
           },
-          { id: "history", name: "History", show: () => <History of={profile.profile_id} /> },
+          { id: "history", name: "Changes", show: () => <Changes of={profile.profile_id} /> },
         ]}
       />
     </>
