@@ -71,7 +71,11 @@ describeConsole("what arrives", (console) => {
       await page.getByText("There is no schema yet").waitFor();
       await look("schemas-empty");
       await page.getByRole("link", { name: "New schema" }).first().click();
+      await page.getByText("This is an example").waitFor();
+      assert.ok(await page.getByRole("button", { name: "Register" }).isDisabled());
+      await page.getByText("Enter a schema id, or change the example").waitFor();
       await page.getByLabel("Schema id").fill("order");
+      assert.ok(await page.getByRole("button", { name: "Register" }).isEnabled());
       await page.getByLabel("JSON Schema").fill("{");
       await page.locator(".field .wrong").waitFor();
       await page.getByLabel("JSON Schema").fill(JSON.stringify({ ...SIGNUP_SCHEMA, required: 5 }));

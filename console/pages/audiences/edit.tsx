@@ -25,6 +25,8 @@ import { draftOf, RuleFields, ruleTextOf, type Draft } from "./rule-fields.js";
 import { NoAudience } from "./state.js";
 import "../../styles/audiences.css";
 
+const ALL = ["#/audiences", "All audiences"] as const;
+
 interface Standing {
   readonly audience: Audience;
   /** What it must still be, so that nobody's change is written over. */
@@ -124,6 +126,7 @@ function Edit({
   return (
     <PageFrame
       title={before === undefined ? "New audience" : `Edit “${before.name}”`}
+      back={before === undefined ? ALL : [href("/audiences/:id", { id: before.audience_id }), "The audience"]}
       intro="The profiles that match the rule are counted while you build it. Nothing is saved before you say so."
     >
       <Form onSubmit={() => void submit()}>

@@ -68,7 +68,8 @@ export function Page(): JSX.Element {
       await api("POST", "/v1/datasets", { name: made.schema_id, schema_id: made.schema_id, unified_profile: true });
     return made;
   });
-  useUnsaved(id !== "" || text !== EXAMPLE);
+  const isExample = text === EXAMPLE;
+  useUnsaved(id !== "" || !isExample);
   const submit = async (): Promise<void> => {
     const made = await storing.run();
     if (made === undefined) return;
@@ -78,6 +79,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="New schema"
+      back={["#/schemas", "All schemas"]}
       intro="The schema is checked while you write it. Nothing is stored before you register it."
     >
       <Card>
@@ -90,7 +92,13 @@ export function Page(): JSX.Element {
             hint="Senders name it in schema_id. If it is empty, one is generated."
             wrong={wrongOf(storing.error, "schema_id")}
           />
-          <SchemaEditor text={text} onInput={setText} path="/v1/schemas" compatibility={compatibility} />
+          <SchemaEditor text={text} onInput={setText} path="/v1/schemas" compatibility={compatibility}>
+            {isExample && (
+              <p class="soft small">
+                This is an example: put the fields of your own events in the place of its fields.
+              </p>
+            )}
+          </SchemaEditor>
           <CompatibilityField value={compatibility} onChange={setCompatibility} />
           <CheckField
             label="Fold its events into profiles"
@@ -100,7 +108,13 @@ export function Page(): JSX.Element {
           />
           <Failure error={storing.error} />
           <div class="form-actions">
-            <Button kind="primary" type="submit" isBusy={storing.isBusy} disabled={jsonProblem(text) !== null}>
+            <Button
+              kind="primary"
+              type="submit"
+              isBusy={storing.isBusy}
+              disabled={jsonProblem(text) !== null}
+              needs={isExample && id.trim() === "" ? "Enter a schema id, or change the example" : null}
+            >
               Register
             </Button>
             <LinkButton href="#/schemas">Cancel</LinkButton>
