@@ -59,7 +59,7 @@ describeConsole(
       await page.getByRole("cell", { name: "person erased" }).waitFor();
       await page.getByText("ada@example.com").first().waitFor({ state: "detached" });
       const gone = page.getByRole("row", { name: /person erased/ });
-      await gone.getByRole("cell", { name: "erasure", exact: true }).waitFor();
+      await gone.getByRole("cell", { name: "the person was erased", exact: true }).waitFor();
       assert.equal(await gone.getByRole("link").count(), 0, "nothing is left to be opened");
       await look("feed-erased");
     });

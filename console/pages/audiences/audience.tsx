@@ -79,7 +79,7 @@ export function Page({ params }: PageProps): JSX.Element {
                     ["Members", <Num key="n" value={read.size} />],
                     ["Version", <Num key="v" value={read.version} />],
                     [
-                      "Up to feed entry",
+                      "Counted up to feed entry",
                       <Term
                         key="c"
                         means="Members and size include every change up to this entry of the feed. Read the feed from here on to stay up to date."

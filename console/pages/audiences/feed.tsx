@@ -41,8 +41,8 @@ const CAUSES: Readonly<Record<string, string>> = {
   built: "the audience is new",
   erased: "the person was erased",
   // The types of entries that have no cause.
-  audience_deleted: "deletion",
-  profile_erased: "erasure",
+  audience_deleted: "the audience was deleted",
+  profile_erased: "the person was erased",
 };
 
 export function Page({ query }: PageProps): JSX.Element {
@@ -166,7 +166,7 @@ function Entries({
       rows={entries}
       keyOf={({ seq }) => String(seq)}
       columns={[
-        { name: "Number", fit: "end", show: ({ seq }) => <Num value={seq} /> },
+        { name: "Feed entry", fit: "end", show: ({ seq }) => <Num value={seq} /> },
         {
           name: "What",
           show: ({ type }) => {

@@ -105,6 +105,9 @@ function Found({ preview, isOld }: { readonly preview: Preview; readonly isOld: 
             : `of ${count(profiles, "profile")}: from ${showNumber(low)} to ${showNumber(high)}, by ${showNumber(lookedAt)} drawn at random.`}
         </p>
       </div>
+      {sample.length > 0 && sample.length < found && (
+        <p class="soft small">{showNumber(sample.length)} of them, drawn at random:</p>
+      )}
       {sample.length > 0 && (
         <ul class="sample" aria-label="Some of them">
           {sample.toSorted(byId).map((profile) => (

@@ -85,7 +85,7 @@ export function Page(): JSX.Element {
               ),
             },
             { name: "State", show: (webhook) => <State of={webhook} /> },
-            { name: "Position", fit: "end", show: (webhook) => <Position of={webhook} /> },
+            { name: "Sent up to", fit: "end", show: (webhook) => <Position of={webhook} /> },
             {
               name: "Actions",
               isNameless: true,
