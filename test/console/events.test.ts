@@ -219,7 +219,7 @@ describeConsole("what arrives", (console) => {
       await page.keyboard.press("Escape");
       await look("dead-letters");
       await accept(workspace);
-      await page.getByRole("button", { name: "Replay", exact: true }).click();
+      await page.getByRole("button", { name: "Replay…", exact: true }).click();
       await page.getByRole("button", { name: "Replay 1 letter" }).click();
       await page.getByText("1 letter queued again.").waitFor();
       await page.getByText("No dead letters").waitFor();
@@ -233,7 +233,7 @@ describeConsole("what arrives", (console) => {
       await accept(workspace);
       const { page } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
       await page.getByRole("button", { name: "Replay all" }).waitFor();
-      await press(page, "Replay all");
+      await press(page, "Replay all…");
       await page.getByText("goes back into the queue").waitFor();
       await press(page, "Replay 1 letter");
       await page.getByText("No dead letters").waitFor();

@@ -128,7 +128,7 @@ describeConsole("what is refused", (console) => {
         json: { replayed: 0, skipped: [{ dead_letter_id: "x", why: "erased", errors: [] }], next_cursor: null },
       }),
     );
-    await page.getByRole("button", { name: "Replay", exact: true }).click();
+    await page.getByRole("button", { name: "Replay…", exact: true }).click();
     const told = page.getByRole("dialog", { name: "Nothing can be queued again" });
     await told.getByText("1 letter: the event was erased.").waitFor();
     assert.equal(await told.getByRole("button", { name: /^Replay/ }).count(), 0);

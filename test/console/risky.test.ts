@@ -21,7 +21,7 @@ describeConsole("buttons that take something away", (console) => {
     const { page, go, look } = await console().open(workspace, { path: "/search" });
     const colour = (of: Locator) => of.evaluate((one) => (globalThis as unknown as Styled).getComputedStyle(one).color);
     const pages = [
-      ["/keys", "button", "Revoke…", "Rotate"],
+      ["/keys", "button", "Revoke…", "Rotate…"],
       [`/audiences/${textAt(made.body, "audience_id")}`, "button", "Delete…", "Edit"],
       [`/profiles/${profileId}`, "button", "Erase…", "Save as a file"],
       [`/profiles/${profileId}?tab=identifiers`, "link", "Unlink from all others: this user_id", "Save as a file"],

@@ -233,10 +233,10 @@ function Actions({
         Test
       </Button>
       <Button isSmall onClick={() => onDo("resume")}>
-        {RESUMES[state]}
+        {RESUMES[state]}…
       </Button>
       <Button isSmall onClick={() => onDo("rotate")}>
-        New secret
+        New secret…
       </Button>
       <Button kind="risky" isSmall onClick={() => onDo("delete")}>
         Delete

@@ -98,7 +98,7 @@ export function Page(): JSX.Element {
                       <span class="row">
                         {one.unified_profile && (
                           <Button isSmall onClick={() => setFilled(one)}>
-                            Backfill
+                            Backfill…
                           </Button>
                         )}
                         <Button isSmall onClick={() => setEdited(one)}>

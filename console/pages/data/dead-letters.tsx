@@ -113,7 +113,7 @@ export function Page({ query }: PageProps): JSX.Element {
         state !== "replayed" &&
         letters.items?.some(isWaiting) === true && (
           <Button kind="primary" icon="replay" onClick={() => setReplaying(shown())}>
-            Replay {reason === "" && !isSome ? "all" : "these"}
+            Replay {reason === "" && !isSome ? "all" : "these"}…
           </Button>
         )
       }
@@ -208,7 +208,7 @@ export function Page({ query }: PageProps): JSX.Element {
                   </Button>
                   {isWaiting(letter) && (
                     <Button isSmall onClick={() => setReplaying({ dead_letter_ids: [letter.dead_letter_id] })}>
-                      Replay
+                      Replay…
                     </Button>
                   )}
                 </span>

@@ -32,7 +32,7 @@ export function Page({ params }: PageProps): JSX.Element {
       title="Receipt of an erasure"
       back={["#/erasures", "All erasures"]}
       intro={receipt.data !== null && <State of={receipt.data} />}
-      actions={isKeptOut && <Button onClick={() => setReadmitting(true)}>Readmit</Button>}
+      actions={isKeptOut && <Button onClick={() => setReadmitting(true)}>Readmit…</Button>}
     >
       <Loaded
         {...receipt}

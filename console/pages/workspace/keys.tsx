@@ -109,7 +109,7 @@ export function Page(): JSX.Element {
                 <span class="row">
                   {key.rotated_to === null && (
                     <Button isSmall onClick={() => setRotated(key)}>
-                      Rotate
+                      Rotate…
                     </Button>
                   )}
                   {!isOnly(key) && (
