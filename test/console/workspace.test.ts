@@ -133,6 +133,8 @@ describeConsole("the workspace", (console) => {
     wereRefused(opened, 422);
     await page.getByLabel("Name", { exact: true }).fill("loyalty_card");
     await page.getByLabel("Limit").fill("2");
+    await page.getByText("of the kind device it gives any number").waitFor();
+    assert.equal(await page.getByLabel("Priority").getAttribute("placeholder"), "0, the lowest");
     await look("namespace-new");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("The namespace loyalty_card is saved.").waitFor();
@@ -144,7 +146,7 @@ describeConsole("the workspace", (console) => {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("row", { name: /loyalty_card.* 2 .*2/ }).waitFor();
     const { body } = await workspace.send("GET", "/v1/namespaces/loyalty_card");
-    assert.deepEqual([body["limit"], body["blocked"]], [2, ["0000", "unknown"]]);
+    assert.deepEqual([body["limit"], body["priority"], body["blocked"]], [2, 0, ["0000", "unknown"]]);
   });
 
   it("has namespaces that keep what somebody else changed since the list was read", async () => {

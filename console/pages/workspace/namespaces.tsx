@@ -32,7 +32,10 @@ const NORMALIZATIONS = [
   ["email", "e-mail: lower case, spaces cut"],
   ["phone", "phone: international form"],
 ] as const;
-const PRIORITY = "Where not all of an event's identifiers may link, those of the higher number are kept.";
+const PRIORITY =
+  "Where not all of an event’s identifiers may link, those of the namespace with the higher priority are kept; 0 is the lowest.";
+const KIND =
+  "What is sent with a key for events and SDKs never gives a profile a second value of a namespace of the kind person; of the kind device it gives any number.";
 const BLANK: Namespace = { name: "", kind: "person", normalization: "none", limit: null, priority: 0, blocked: [] };
 
 export function Page(): JSX.Element {
@@ -42,7 +45,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Namespaces"
-      intro="What identifiers there are. The limit says how many values of a namespace one profile may have: with 1, it never gets a second one."
+      intro={`What identifiers there are. The limit says how many values of a namespace one profile may have: with 1, it never gets a second one. ${PRIORITY}`}
       actions={
         mayEdit && (
           <Button kind="primary" icon="add" onClick={() => setEdited(BLANK)}>
@@ -59,7 +62,11 @@ export function Page(): JSX.Element {
           empty={<Empty icon="namespace" title="There are no namespaces" />}
           columns={[
             { name: "Name", show: ({ name }) => <strong class="break">{name}</strong> },
-            { name: "Kind", show: ({ kind }) => <Badge tone={kind === "person" ? "accent" : "info"}>{kind}</Badge> },
+            {
+              name: "Kind",
+              means: KIND,
+              show: ({ kind }) => <Badge tone={kind === "person" ? "accent" : "info"}>{kind}</Badge>,
+            },
             {
               name: "Normalization",
               show: ({ normalization }) => (normalization === "none" ? <span class="soft">none</span> : normalization),
@@ -69,7 +76,7 @@ export function Page(): JSX.Element {
               fit: "end",
               show: ({ limit }) => (limit === null ? <span class="soft">none</span> : <Num value={limit} />),
             },
-            { name: "Priority", means: PRIORITY, fit: "end", show: ({ priority }) => <Num value={priority} /> },
+            { name: "Priority", fit: "end", show: ({ priority }) => <Num value={priority} /> },
             {
               name: "Blocked values",
               fit: "end",
@@ -158,7 +165,7 @@ function Edit({
     kind: of.kind,
     normalization: of.normalization,
     limit: of.limit === null ? "" : String(of.limit),
-    // A new namespace has a priority of its kind.
+    // What is not given is the lowest: the placeholder says so.
     priority: isNew ? "" : String(of.priority),
     blocked: of.blocked.join("\n"),
   });
@@ -190,6 +197,7 @@ function Edit({
           label="Kind"
           value={kind}
           options={KINDS}
+          hint={KIND}
           onChange={(next) => change({ kind: next as Namespace["kind"] })}
         />
         <SelectField
@@ -217,7 +225,7 @@ function Edit({
           max={1_000}
           value={priority}
           onInput={(next) => change({ priority: next })}
-          {...(isNew && { placeholder: "that of its kind" })}
+          {...(isNew && { placeholder: "0, the lowest" })}
           hint={PRIORITY}
           wrong={wrongOf(storing.error, "priority")}
         />
