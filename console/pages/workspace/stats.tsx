@@ -73,10 +73,15 @@ function Shown({
           value={<Num value={accepted} />}
           note={lastWhole && `${count(lastWhole.accepted, "event")} in the last full minute`}
         />
-        <Figure name="Quarantined" value={<Linked value={quarantined} to={quarantinedOf({})} />} />
+        <Figure
+          name="Quarantined"
+          value={<Linked value={quarantined} to={quarantinedOf({})} />}
+          note="held as dead letters"
+        />
         <Figure
           name="Refused"
           value={<Linked value={rejected} to={hrefOf({ keyId: null, schemaId: null, code: null })} />}
+          note="answered with an error"
         />
         <Figure
           name="In the queue"
@@ -145,7 +150,7 @@ function Shown({
                 ),
               },
               {
-                name: "Reason",
+                name: "Error code",
                 show: (row) => (
                   <Reasons
                     codes={row.codes}
