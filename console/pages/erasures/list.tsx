@@ -40,7 +40,7 @@ export function Page(): JSX.Element {
             },
             { name: "State", show: (receipt) => <State of={receipt} /> },
             { name: "Identifiers", fit: "wide", show: ({ identifiers }) => <Counts of={identifiers} /> },
-            { name: "Events", fit: "end", show: ({ removed }) => <Num value={removed["events"] ?? 0} /> },
+            { name: "Events deleted", fit: "end", show: ({ removed }) => <Num value={removed["events"] ?? 0} /> },
             { name: "Older events refused", fit: "end", show: ({ late }) => <Num value={late.events} /> },
             { name: "Erased", show: ({ erased_at: at }) => <Time at={at} /> },
           ]}

@@ -68,8 +68,22 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
     <Card title="What was erased">
       <Facts
         facts={[
-          ["Erased", <Time key="e" at={of.erased_at} isExact />],
-          ["Completed", of.completed_at === null ? "not yet" : <Time key="c" at={of.completed_at} isExact />],
+          [
+            "Erased",
+            <span key="e">
+              <Time at={of.erased_at} isExact />: since then nobody finds the person
+            </span>,
+          ],
+          [
+            "Completed",
+            of.completed_at === null ? (
+              "not yet: data is still being deleted"
+            ) : (
+              <span key="c">
+                <Time at={of.completed_at} isExact />, when all of it was deleted
+              </span>
+            ),
+          ],
           ["Identifiers", <Counts key="i" of={of.identifiers} />],
           ["Deleted", <Removed key="r" of={of.removed} />],
           ["Records of changes", sayKept(of.removed)],

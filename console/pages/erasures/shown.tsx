@@ -54,7 +54,7 @@ const REMAINS: Readonly<Record<string, string>> = {
   receivers: "What somebody has read or exported before.",
   queued_messages: "Events that still wait in the queue: they are dropped when it is their turn.",
   payloads_of_others: "Events of other people whose payload names the person.",
-  unreadable_messages: "Quarantined items and dead letters in which no identifier can be found.",
+  unreadable_messages: "Dead letters, also quarantined ones, in which no identifier can be found.",
   settings: "What an admin wrote into the settings, such as blocked values.",
   free_space_mongodb: "MongoDB writes over freed space in its own time.",
   free_space_neo4j: "Neo4j writes over freed space in its own time.",
