@@ -37,9 +37,11 @@ function KeyForm({ reason, hint }: { readonly reason: string | null; readonly hi
           hint={hint}
         />
         <Failure error={action.error} />
-        <Button kind="primary" type="submit" isBusy={action.isBusy} disabled={key.trim() === ""}>
-          Log in
-        </Button>
+        <div class="form-actions">
+          <Button kind="primary" type="submit" isBusy={action.isBusy} needs={key.trim() === "" ? "Enter a key" : null}>
+            Log in
+          </Button>
+        </div>
       </Form>
     </>
   );
@@ -55,8 +57,9 @@ export function Login({ reason }: { readonly reason: string | null }): JSX.Eleme
         reason={reason}
         hint={
           <>
-            When the service first started, it showed the owner key, or named the file that holds it. If it is lost, the
-            command <code class="unbroken">npm run owner-key</code> makes a new one.
+            Any key that does not only send: an owner makes one under Keys. When the service first started, it showed
+            the owner key, or named the file that holds it. If it is lost, the command{" "}
+            <code class="unbroken">npm run owner-key</code> makes a new one.
           </>
         }
       />
