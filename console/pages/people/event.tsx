@@ -98,7 +98,7 @@ const Shown = ({ of }: { readonly of: Event }): JSX.Element => (
             </a>,
           ],
           ["Version", of.schema_version],
-          ["Time", of.timestamp === null ? "not kept" : <Time key="t" at={of.timestamp} isExact />],
+          ["Happened", of.timestamp === null ? "not kept" : <Time key="t" at={of.timestamp} isExact />],
           ["Received", <Time key="r" at={of.received_at} isExact />],
           ["Profile", of.profile_id === null ? "none" : <ProfileLink key="p" id={of.profile_id} />],
           ...(of.profile_id_then !== null && of.profile_id_then !== of.profile_id

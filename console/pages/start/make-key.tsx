@@ -75,7 +75,7 @@ export function MakeKey({
         }}
       >
         <TextField label="Name of the key" type="text" value={name} onInput={setTyped} />
-        <Button kind="primary" type="submit" icon="key" isBusy={making.isBusy}>
+        <Button kind={standing.length === 0 ? "primary" : "plain"} type="submit" icon="key" isBusy={making.isBusy}>
           {standing.length === 0 ? "Make a key" : "Make another key"}
         </Button>
       </form>
