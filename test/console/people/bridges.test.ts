@@ -60,4 +60,19 @@ describeConsole("bridges", (console) => {
     await page.getByText("A bridge is a link whose removal parts the two").waitFor();
     await look("people-bridges-why");
   });
+
+  it("brings the picture into view on a phone when a link of the list is shown", async () => {
+    const workspace = await console().app.workspace();
+    const { profileId } = await identify(
+      workspace,
+      ...Array.from({ length: 8 }, (_, n) => id("device_id", `phone-${n}`)),
+    );
+    const path = `/profiles/${profileId}?tab=graph`;
+    const { page } = await console().open(workspace, { path, width: 360 });
+    await page.getByRole("button", { name: "Show", exact: true }).last().click();
+    const told = page.locator(".graph-chosen");
+    await told.getByText("with key").waitFor();
+    const { y, height } = (await told.boundingBox())!;
+    assert.ok(y >= 50 && y + height <= 900, `it is at ${y}`);
+  });
 });

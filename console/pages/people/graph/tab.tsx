@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { href } from "../../../state/router.js";
 import { useMay } from "../../../state/session.js";
 import {
@@ -63,6 +63,7 @@ function Shown({ outline, sought }: { readonly outline: Outline; readonly sought
   const bridges = useMemo(() => bridgesOf(outline), [outline]);
   const drawn = useMemo(() => drawOutline(outline, bridges, soughtUid), [outline, bridges, soughtUid]);
   const [chosen, setChosen] = useState<string | null>(soughtUid);
+  const left = useRef<HTMLDivElement>(null);
   const title = `${count(outline.size.identifiers, "identifier")}, ${count(outline.size.links, "link")}`;
   return (
     <Card
@@ -77,13 +78,22 @@ function Shown({ outline, sought }: { readonly outline: Outline; readonly sought
       isFlush
     >
       <div class="graph-sides">
-        <div class="graph-left">
+        <div class="graph-left" ref={left}>
           <Picture drawn={drawn} label={`Identity graph: ${title}`} chosen={chosen} onChoose={setChosen} />
           <div class="graph-chosen" aria-live="polite">
             <Chosen id={chosen} drawn={drawn} outline={outline} bridges={bridges} />
           </div>
         </div>
-        <Links outline={outline} bridges={bridges} chosen={chosen} onChoose={setChosen} />
+        <Links
+          outline={outline}
+          bridges={bridges}
+          chosen={chosen}
+          onChoose={(id) => {
+            setChosen(id);
+            // On a phone the picture is far above.
+            left.current?.scrollIntoView({ block: "nearest" });
+          }}
+        />
       </div>
     </Card>
   );
