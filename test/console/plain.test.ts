@@ -94,8 +94,10 @@ describeConsole("small things that were hard to understand", (console) => {
       await go(path);
       await page.getByText(empty, { exact: true }).waitFor();
       assert.equal(await page.locator("main .button", { hasText: name }).count(), 1, path);
-      if (path === "/schemas" || path === "/datasets")
+      if (path === "/schemas" || path === "/datasets") {
         await page.getByText("Events of SDKs need neither a schema nor a dataset").waitFor();
+        await page.locator("main").getByRole("link", { name: "Set up a sender" }).waitFor();
+      }
     }
     await page.getByText("There is no audience yet: make one first.").waitFor();
     await look("webhooks-first");

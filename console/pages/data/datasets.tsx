@@ -57,7 +57,11 @@ export function Page(): JSX.Element {
           pages={datasets}
           keyOf={({ dataset_id: id }) => id}
           empty={
-            <Empty icon="dataset" title="There is no dataset yet">
+            <Empty
+              icon="dataset"
+              title="There is no dataset yet"
+              action={<LinkButton href="#/start">Set up a sender</LinkButton>}
+            >
               {API_EVENTS} {SDK_EVENTS}
             </Empty>
           }

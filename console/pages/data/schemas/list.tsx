@@ -27,7 +27,11 @@ export function Page(): JSX.Element {
           pages={schemas}
           keyOf={({ schema_id: id }) => id}
           empty={
-            <Empty icon="schema" title="There is no schema yet">
+            <Empty
+              icon="schema"
+              title="There is no schema yet"
+              action={<LinkButton href="#/start">Set up a sender</LinkButton>}
+            >
               A schema says in JSON Schema what an event of yours looks like. {API_EVENTS} {SDK_EVENTS}
             </Empty>
           }
