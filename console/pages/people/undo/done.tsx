@@ -62,8 +62,7 @@ const Again = ({ request }: { readonly request: UndoRequest }): JSX.Element => (
         ,{" "}
       </>
     )}
-    set the <a href="#/namespaces">login limit of a namespace</a>, or the{" "}
-    <a href="#/settings">shared identifier limit</a>.
+    set the <a href="#/namespaces">limit of a namespace</a>, or the <a href="#/settings">shared identifier limit</a>.
   </p>
 );
 
