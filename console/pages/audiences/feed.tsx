@@ -7,6 +7,7 @@ import { go, href } from "../../state/router.js";
 import { useMay } from "../../state/session.js";
 import {
   Badge,
+  BothTimes,
   Bones,
   Button,
   Card,
@@ -18,7 +19,6 @@ import {
   PageFrame,
   SelectField,
   Table,
-  Time,
   type Tone,
 } from "../../ui/kit.js";
 import { useFeed } from "./feed-reader.js";
@@ -202,7 +202,7 @@ function Entries({
             </span>
           ),
         },
-        { name: "When", show: ({ at }) => <Time at={at} /> },
+        { name: "When", show: ({ at }) => <BothTimes at={at} /> },
       ]}
     />
   );

@@ -7,6 +7,7 @@ import { go, href } from "../../state/router.js";
 import type { PageProps } from "../../state/pages.js";
 import {
   Badge,
+  BothTimes,
   Button,
   Card,
   count,
@@ -19,7 +20,6 @@ import {
   SelectField,
   shorten,
   showNumber,
-  Time,
 } from "../../ui/kit.js";
 import { Letter, Reason, reasonWords, SchemaLink } from "./letters/letter.js";
 import { Left, Replay, type Replayed, type Wanted } from "./letters/replay.js";
@@ -195,7 +195,7 @@ export function Page({ query }: PageProps): JSX.Element {
               show: ({ event_id: id }) =>
                 id === null ? <span class="soft">none</span> : <Id id={id} what="the event id" />,
             },
-            { name: "When", show: ({ at }) => <Time at={at} /> },
+            { name: "When", show: ({ at }) => <BothTimes at={at} /> },
             { name: "State", show: (letter) => <State of={letter} /> },
             {
               name: "Actions",
