@@ -23,6 +23,8 @@ export interface Page {
 export interface Context<Params = unknown, Query = unknown, Body = unknown> extends Caller {
   readonly takeBytes: TakeBytes;
   readonly key: KeyRecord;
+  /** When the caller's session ends, in milliseconds since 1970; null: with the key. */
+  readonly until: number | null;
   readonly countItems: CountItems;
   readonly params: Params;
   /** With the defaults of what was not given. */

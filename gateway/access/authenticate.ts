@@ -7,7 +7,7 @@ import { AppError } from "../../core/errors.js";
 import type { KeyId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { Access } from "../route.js";
-import { isFromConsole, type ConsoleKeys } from "./console-key.js";
+import { isFromConsole, type ConsoleKeys, type SignedIn } from "./console-key.js";
 import type { FailedLogins } from "./failed-logins.js";
 import { addressOf } from "./rate-limit.js";
 
@@ -60,13 +60,13 @@ interface Right {
 }
 
 export interface Authenticator {
-  /** The key of the request; throws `unauthenticated`, or `rate_limited` after too many wrong secrets for it from its address. */
-  key(request: Request, response: Response): Promise<KeyRecord>;
+  /** Who sent the request; throws `unauthenticated`, or `rate_limited` after too many wrong secrets for its key from its address. */
+  caller(request: Request, response: Response): Promise<SignedIn>;
   /** The same for a key that stood elsewhere; null: nowhere. `detail` says where it is to stand. */
   secret(request: Request, response: Response, given: string | null, detail: string): Promise<KeyRecord>;
   /** Counts a key as wrong that another one refuses, and throws as `secret` does. `keyId`: of a key that exists. */
   refuse(request: Request, response: Response, keyId: KeyId | null, detail: string): Promise<never>;
-  /** Throws unless the request carries the operator key, as `key` does. */
+  /** Throws unless the request carries the operator key, as `caller` does. */
   operator(request: Request, response: Response): Promise<void>;
   /** The same for the key that reads the metrics. */
   metrics(request: Request, response: Response): Promise<void>;
@@ -85,7 +85,7 @@ export function createAuthenticator(deps: {
   readonly operatorKey: string;
   readonly metricsKey: string;
   /** Absent: no request of a console has a key. */
-  readonly consoleKeys?: Pick<ConsoleKeys, "key">;
+  readonly consoleKeys?: Pick<ConsoleKeys, "caller">;
   readonly failures: FailedLogins;
   readonly now: () => number;
 }): Authenticator {
@@ -139,10 +139,10 @@ export function createAuthenticator(deps: {
   };
 
   return {
-    key: (request, response) => {
+    caller: async (request, response) => {
       const given = bearerOf(request);
-      const isSession = given === null && consoleKeys !== undefined && isFromConsole(request);
-      return isSession ? consoleKeys.key(request) : requireKey(request, response, given);
+      if (given === null && consoleKeys !== undefined && isFromConsole(request)) return consoleKeys.caller(request);
+      return { key: await requireKey(request, response, given), until: null };
     },
     secret: requireKey,
     refuse: (request, response, keyId, detail) => refuse(request, response, loginOf(addressOf(request), keyId), detail),

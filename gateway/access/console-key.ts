@@ -16,9 +16,16 @@ export const isFromConsole = (request: Request): boolean => request.headers[HEAD
 /** The id of the key that the page shows: all tabs of a browser share the cookie, and another one may have logged in with another key. */
 const KEY_HEADER = "x-onym-console-key";
 
+/** Who calls. */
+export interface SignedIn {
+  readonly key: KeyRecord;
+  /** When the session ends, in milliseconds since 1970; null: it is none, and ends with its key. */
+  readonly until: number | null;
+}
+
 export interface ConsoleKeys {
   /** The key that the request's session stands for. Throws `unauthenticated`, also where the page shows another one. */
-  key(request: Request): Promise<KeyRecord>;
+  caller(request: Request): Promise<SignedIn>;
   /** Whether the request has a session of a right key. */
   has(request: Request): Promise<boolean>;
   /** The header that begins a session of the key. */
@@ -59,14 +66,14 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
   };
 
   /** Null: it has none, or a session that is over. */
-  const find = async (request: Request): Promise<KeyRecord | null> => {
+  const find = async (request: Request): Promise<SignedIn | null> => {
     const sealed = cookieOf(request, cookie);
     const session = sealed === null ? null : sessions.open(sealed);
     if (session === null || session.until <= now()) return null;
     const record = await catalog.findKey(session.keyId);
     // A rotated key still sends for a while, so that nothing is lost. A person can log in with the new one at once.
     if (record === null || record.hash !== session.keyHash || record.successor !== null) return null;
-    return record.expiresAt !== null && record.expiresAt <= now() ? null : record;
+    return record.expiresAt !== null && record.expiresAt <= now() ? null : { key: record, until: session.until };
   };
 
   return {
@@ -77,13 +84,13 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
       return `${cookie}=${sealed}; ${attributes}; Max-Age=${SESSION_MS / 1_000}`;
     },
     end: () => `${cookie}=; ${attributes}; Max-Age=0`,
-    key: async (request) => {
+    caller: async (request) => {
       if (!READS.has(request.method)) requireOwnPage(request);
-      const record = await find(request);
-      if (record === null) throw new AppError("unauthenticated", "This session has ended. Log in again.");
-      if ((request.headers[KEY_HEADER] ?? record.keyId) !== record.keyId)
+      const caller = await find(request);
+      if (caller === null) throw new AppError("unauthenticated", "This session has ended. Log in again.");
+      if ((request.headers[KEY_HEADER] ?? caller.key.keyId) !== caller.key.keyId)
         throw new AppError("unauthenticated", OTHER_KEY);
-      return record;
+      return caller;
     },
   };
 }

@@ -24,6 +24,7 @@ export const beginning = (now: number): Context => ({
   sender: NO_KEY.keyId,
   send: null,
   key: NO_KEY,
+  until: null,
   countItems: COUNT_NOTHING,
   now,
   params: NO_KEY,

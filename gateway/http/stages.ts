@@ -142,9 +142,11 @@ const identifyCaller =
   async (request, response, next) => {
     if (access.kind === "operator") await deps.authenticator.operator(request, response);
     if (access.kind === "role") {
-      const key = await deps.authenticator.key(request, response);
+      const { key, until } = await deps.authenticator.caller(request, response);
       admit(deps, request, response, key, access);
-      const { workspace, now } = contextOf(response);
+      const context = contextOf(response);
+      context.until = until;
+      const { workspace, now } = context;
       deps.enterTurn({ workspace, now, bytes: 0 }, next);
     } else next();
   };

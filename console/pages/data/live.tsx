@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { useQuery } from "../../api/hooks.js";
 import { listen, type StreamEvent } from "../../api/stream.js";
 import type { PageProps } from "../../state/pages.js";
 import { go, href } from "../../state/router.js";
@@ -10,6 +11,7 @@ import { isMatch, Row, type Entry } from "./live-row.js";
 import { KeepRefused } from "./refused.js";
 
 const ENTRIES_MAX = 200;
+const ASKED_MS = 5_000;
 const VERDICTS = [
   ["", "Everything"],
   ["accepted", "Accepted"],
@@ -50,6 +52,8 @@ export function Page({ query }: PageProps): JSX.Element {
     go(href("/live", {}, { show: verdict, filter: text, ...change }), { replace: true });
   const [opened, setOpened] = useState<number | null>(null);
   const mayEdit = useMay("admin");
+  // An open stream does not notice that the session ended in another tab. Asking does, and the page goes.
+  useQuery("/v1/me", { every: ASKED_MS });
   useEffect(
     () =>
       listen("/v1/live?follow=true", tell, (is) => {

@@ -48,7 +48,7 @@ export const liveRoutes = ({ live, catalog, now }: Services): readonly Route[] =
     query: { follow: FLAG },
     answersEvents: true,
     responses: { 200: ENTRY },
-    handle: async ({ workspace, key, query: { follow } }) => ({
+    handle: async ({ workspace, key, until, query: { follow } }) => ({
       begin: async (send) => {
         const { entries, stop } = await live.watch(workspace, (batch) =>
           send(batch === null ? eventOf("forget", {}) : textOf(batch)),
@@ -60,7 +60,8 @@ export const liveRoutes = ({ live, catalog, now }: Services): readonly Route[] =
         if (!follow) return true;
         const record = await catalog.findKey(key.keyId);
         if (record === null || record.hash !== key.hash || record.successor !== key.successor) return true;
-        return record.expiresAt !== null && record.expiresAt <= now(workspace);
+        const at = now(workspace);
+        return (record.expiresAt ?? Infinity) <= at || (until ?? Infinity) <= at;
       },
     }),
   }),

@@ -168,12 +168,17 @@ describe("A session of the console", () => {
     assert.equal(listAt((await staging.send("GET", "/v1/keys")).body, "keys").length, 1);
   });
 
-  it("ends after its time", async () => {
+  it("ends after its time, also for who watches live events", async () => {
     const cookie = await logIn(app(), await (await app().workspace()).key("viewer"));
+    const signal = AbortSignal.timeout(20_000);
+    const headers = { Cookie: pair(cookie), "X-Onym-Console": "1" };
+    const watched = await fetch(`${app().url}/v1/live?follow=true`, { headers, signal });
+    assert.equal(watched.status, 200);
     ahead = 7.9 * HOUR_MS;
     assert.equal((await me(cookie)).status, 200);
     ahead = 8 * HOUR_MS;
     assert.equal((await me(cookie)).status, 401);
+    for await (const _ of watched.body!);
   });
 
   it("ends when its key is revoked, and when it is rotated", async () => {

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { describeConsole, ownPage } from "../support/console/console.js";
+import { wereRefused } from "../support/console/hands.js";
+
+describeConsole("live events", (console) => {
+  it("end with the session: a tab that only watches asks for a key, too", async () => {
+    const workspace = await console().app.workspace("Corner shop");
+    const staging = await console().app.workspace("Staging");
+    const opened = await console().open(workspace, { path: "/live", as: "viewer" });
+    const { page } = opened;
+    await page.getByText("Watching").waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${console().app.url}/console/#/stats`);
+    await other.getByRole("button", { name: "Log out" }).click();
+    await other.getByLabel("API key").fill(await staging.key("owner"));
+    await other.getByRole("button", { name: "Log in" }).click();
+    await page.getByText("In another tab, this browser logged in with another key.").waitFor();
+    assert.equal(await page.getByText("Watching").count(), 0);
+    wereRefused(opened, 401);
+    await page.getByLabel("API key").fill(await workspace.key("viewer"));
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByText("Watching").waitFor();
+    const headers = ownPage(console().app.url);
+    await page.request.delete(`${console().app.url}/console/session`, { headers });
+    await page.getByText("This session has ended").waitFor();
+    wereRefused(opened, 401);
+  });
+});
