@@ -25,4 +25,23 @@ describeConsole("live events", (console) => {
     await page.getByText("This session has ended").waitFor();
     wereRefused(opened, 401);
   });
+
+  it("that are paused show nobody who was erased", async () => {
+    const workspace = await console().app.workspace("Corner shop");
+    const schemaId = await workspace.schema();
+    const { page } = await console().open(workspace, { path: "/live" });
+    await page.getByText("Watching").waitFor();
+    const { body } = await workspace.collect(schemaId, { email: "ada@example.com" });
+    await workspace.settled(body["event_id"]);
+    const row = page.locator(".live-row");
+    await row.waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    const identifiers = [{ namespace: "email", value: "ada@example.com" }];
+    assert.equal((await workspace.send("POST", "/v1/erasures", { identifiers })).status, 202);
+    await row.waitFor({ state: "detached", timeout: 10_000 });
+    await workspace.collect(schemaId, { email: "grace@example.com" });
+    await page.getByRole("button", { name: "Resume (1 new event)" }).click();
+    await page.locator(".live-row", { hasText: "grace@example.com" }).waitFor();
+    assert.equal(await row.count(), 1);
+  });
 });

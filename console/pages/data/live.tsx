@@ -54,9 +54,14 @@ export function Page({ query }: PageProps): JSX.Element {
   const mayEdit = useMay("admin");
   // An open stream does not notice that the session ended in another tab. Asking does, and the page goes.
   useQuery("/v1/me", { every: ASKED_MS });
+  const told = (event: StreamEvent): void => {
+    tell(event);
+    // What is paused is shown, too.
+    if (event.name === "forget") setPaused((last) => last && { ...NOTHING, made: last.made });
+  };
   useEffect(
     () =>
-      listen("/v1/live?follow=true", tell, (is) => {
+      listen("/v1/live?follow=true", told, (is) => {
         setOpen(is);
         if (is) tell({ name: "connected" });
       }),
