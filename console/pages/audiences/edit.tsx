@@ -84,7 +84,10 @@ const shapeOf = (group: Group): string =>
 function isChanged(first: Draft, now: Draft): boolean {
   if (now.by === "builder" && shapeOf(now.group) === shapeOf(first.group)) return false;
   const text = ruleTextOf(now);
-  return text === null || JSON.stringify(JSON.parse(text)) !== JSON.stringify(writeRule(first.group).rule);
+  if (text === null) return true;
+  const rule = JSON.stringify(JSON.parse(text));
+  const isRead = first.read !== null && rule === JSON.stringify(JSON.parse(first.text));
+  return !isRead && rule !== JSON.stringify(writeRule(first.group).rule);
 }
 
 /** What is to be done before it can be saved; null: nothing. */
@@ -101,17 +104,22 @@ function Edit({
   const before = standing?.audience;
   const [name, setName] = useState(before?.name ?? "");
   const [first] = useState<Draft>(() =>
-    before === undefined ? { by: "builder", group: newGroup("all", [newField()]), text: "" } : draftOf(before.rule),
+    before === undefined
+      ? { by: "builder", group: newGroup("all", [newField()]), text: "", read: null }
+      : draftOf(before.rule),
   );
   const [draft, setDraft] = useState(first);
   const text = ruleTextOf(draft);
+  const isOther = isChanged(first, draft);
   const storing = useAction(async () => {
-    const body = `{"name":${JSON.stringify(name.trim())},"rule":${text ?? "{}"}}`;
+    // A rule that is stored again is judged anew for everybody.
+    const rule = before === undefined || isOther ? `,"rule":${text ?? "{}"}` : "";
+    const body = `{"name":${JSON.stringify(name.trim())}${rule}}`;
     if (before === undefined) return api<Audience>("POST", "/v1/audiences", body);
     const headers = { ...(standing?.tag !== null && standing !== null && { "If-Match": standing.tag }) };
     return api<Audience>("PUT", `/v1/audiences/${before.audience_id}`, body, { headers });
   });
-  useUnsaved(name !== (before?.name ?? "") || isChanged(first, draft));
+  useUnsaved(name !== (before?.name ?? "") || isOther);
   const submit = async (): Promise<void> => {
     const stored = await storing.run();
     if (stored === undefined) return;

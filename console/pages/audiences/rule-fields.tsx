@@ -14,13 +14,18 @@ export interface Draft {
   readonly by: "builder" | "json";
   readonly group: Group;
   readonly text: string;
+  /** What the text was read as: as long as that stands in the fields, so does the text, which they might write in another way. */
+  readonly read: Group | null;
 }
 
-export const draftOf = (rule: unknown): Draft => ({ by: "builder", group: readRule(rule), text: "" });
+export function draftOf(rule: unknown): Draft {
+  const group = readRule(rule);
+  return { by: "builder", group, text: JSON.stringify(rule, null, 2), read: group };
+}
 
 /** The rule as JSON text; null while it is none. */
-export function ruleTextOf({ by, group, text }: Draft): string | null {
-  if (by === "json") return jsonProblem(text) === null ? text : null;
+export function ruleTextOf({ by, group, text, read }: Draft): string | null {
+  if (by === "json" || group === read) return jsonProblem(text) === null ? text : null;
   const { rule, unfinished } = writeRule(group);
   return unfinished.size > 0 ? null : JSON.stringify(rule);
 }
@@ -41,10 +46,15 @@ export function RuleFields({
   const wrongs = useMemo(() => wrongsOf(draft, previewed.error), [draft, previewed.error]);
   const choose = (by: string): void => {
     if (by === draft.by) return;
-    if (by === "json") return onChange({ ...draft, by, text: JSON.stringify(writeRule(draft.group).rule, null, 2) });
+    if (by === "json") {
+      const { group, text, read } = draft;
+      return onChange({ ...draft, by, text: group === read ? text : JSON.stringify(writeRule(group).rule, null, 2) });
+    }
     const problem = jsonProblem(draft.text);
     setStuck(problem);
-    if (problem === null) onChange({ ...draft, by: "builder", group: readRule(JSON.parse(draft.text)) });
+    if (problem !== null) return;
+    const group = readRule(JSON.parse(draft.text));
+    onChange({ ...draft, by: "builder", group, read: group });
   };
   const isMarked = draft.by === "builder" && wrongs.size > 0;
   return (
