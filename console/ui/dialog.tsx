@@ -16,12 +16,15 @@ export interface DialogProps {
 export function Dialog({ title, onClose, isLarge = false, foot, children }: DialogProps): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // At once: a key that is pressed next is meant for it.
-  useLayoutEffect(() => {
-    const before = document.activeElement;
+  const open = (): void => {
     box.current?.showModal();
     // The browser would take the first button, which is the close sign: what asks begins at Cancel.
     box.current?.querySelector<HTMLElement>(".dialog-foot button")?.focus();
+  };
+  // At once: a key that is pressed next is meant for it.
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    open();
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
@@ -33,6 +36,12 @@ export function Dialog({ title, onClose, isLarge = false, foot, children }: Dial
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
+        if (event.cancelable) onClose();
+      }}
+      // A browser closes it by itself when Escape is pressed again and again, while it is drawn still: whoever draws it decides.
+      onClose={() => {
+        if (box.current?.isConnected !== true) return;
+        open();
         onClose();
       }}
     >

@@ -126,6 +126,24 @@ describeConsole("work that is not stored", (console) => {
       await page.getByText("This session has ended").waitFor({ state: "detached" });
     });
 
+    it("stays below a log-in that Escape does not take away, however often it is pressed", async () => {
+      const workspace = await console().app.workspace("Corner shop");
+      const opened = await openSchema(workspace);
+      const { page } = opened;
+      const typed = await typeAndEnd(opened);
+      for (let n = 0; n < 10; n += 1) {
+        await page.keyboard.press("Escape");
+        await page.evaluate(DRAWN);
+      }
+      if ((await question(opened).count()) > 0) await answer(opened, "Stay");
+      await page.keyboard.press("Escape");
+      await answer(opened, "Stay");
+      assert.ok(await dialog(opened).isVisible());
+      await logInWith(opened, await workspace.key("admin"));
+      await dialog(opened).waitFor({ state: "detached" });
+      assert.equal(await text(opened).inputValue(), typed);
+    });
+
     it("is given up with another key, or once the person says so", async () => {
       const workspace = await console().app.workspace("Corner shop");
       const opened = await openSchema(workspace);
