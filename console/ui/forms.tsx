@@ -185,6 +185,9 @@ export const CheckField = ({
   </label>
 );
 
+/** What is typed there is no number, and the value is empty, which would mean that nothing is set. */
+const isNoNumber = (one: Element): one is HTMLInputElement => one instanceof HTMLInputElement && one.validity.badInput;
+
 /** A form that is sent with Enter too, and never by the browser itself. */
 export const Form = ({
   onSubmit,
@@ -198,7 +201,9 @@ export const Form = ({
     noValidate
     onSubmit={(event) => {
       event.preventDefault();
-      onSubmit();
+      const wrong = [...event.currentTarget.elements].find(isNoNumber);
+      if (wrong === undefined) onSubmit();
+      else wrong.reportValidity();
     }}
   >
     {children}

@@ -149,6 +149,26 @@ describeConsole("what arrives", (console) => {
       await page.getByText("90 days").waitFor();
     });
 
+    it("are not changed by a number that is none", async () => {
+      const workspace = await fresh();
+      const orders = { name: "Orders", schema_id: await workspace.schema(SIGNUP_SCHEMA, null), retention_days: 30 };
+      const { body } = await workspace.send("POST", "/v1/datasets", orders);
+      const { page } = await console().open(workspace, { path: "/datasets", as: "admin" });
+      await page.getByRole("button", { name: "Edit" }).click();
+      const days = page.getByLabel("Keep events for, days");
+      await days.press("End");
+      await days.pressSequentially("e");
+      await page.getByLabel("Name").focus();
+      await page.getByRole("button", { name: "Save" }).click();
+      await days.and(page.locator(":focus")).waitFor({ timeout: 5_000 });
+      const stored = await workspace.send("GET", `/v1/datasets/${textAt(body, "dataset_id")}`);
+      assert.equal(stored.body["retention_days"], 30);
+      await days.press("Backspace");
+      await days.pressSequentially("0");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("300 days").waitFor();
+    });
+
     it("keep what somebody else changed since the list was read", async () => {
       const workspace = await fresh();
       const schemaId = await workspace.schema(SIGNUP_SCHEMA, null);
