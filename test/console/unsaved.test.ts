@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describeConsole, ownPage, type Opened } from "../support/console/console.js";
 import { DRAWN } from "../support/console/crawl.js";
 import { press, wereRefused } from "../support/console/hands.js";
-import { textAt, type TestWorkspace } from "../support/service/app.js";
+import { SIGNUP_SCHEMA, textAt, type TestWorkspace } from "../support/service/app.js";
 
 describeConsole("work that is not stored", (console) => {
   const question = ({ page }: Opened) => page.getByRole("dialog", { name: "Leave without storing?" });
@@ -142,6 +142,25 @@ describeConsole("work that is not stored", (console) => {
       await logInWith(opened, await workspace.key("admin"));
       await dialog(opened).waitFor({ state: "detached" });
       assert.equal(await text(opened).inputValue(), typed);
+    });
+
+    it("stays, and says so, where somebody registered a version meanwhile", async () => {
+      const workspace = await console().app.workspace("Corner shop");
+      const opened = await openSchema(workspace);
+      const { page } = opened;
+      const typed = await typeAndEnd(opened);
+      const versions = `/v1/schemas/${page.url().split("/").at(-1)!}/versions`;
+      const wider = { ...SIGNUP_SCHEMA, properties: { ...SIGNUP_SCHEMA.properties, plan: { type: "string" } } };
+      assert.equal((await workspace.send("POST", versions, { schema: wider })).status, 201);
+      await logInWith(opened, await workspace.key("admin"));
+      await page.getByText("version 2", { exact: true }).waitFor();
+      assert.equal(await text(opened).inputValue(), typed);
+      await page.getByText("Version 2 was registered meanwhile").waitFor();
+      await page.locator(".diff .removed", { hasText: "plan" }).waitFor();
+      await page.getByRole("button", { name: "Take the changes back" }).click();
+      assert.match(await text(opened).inputValue(), /"plan"/);
+      await text(opened).fill((await text(opened).inputValue()).replace('"plan"', '"tier"'));
+      assert.equal(await page.getByText("was registered meanwhile").count(), 0);
     });
 
     it("is given up with another key, or once the person says so", async () => {

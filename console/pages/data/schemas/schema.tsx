@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction, usePages, useQuery } from "../../../api/hooks.js";
 import { api } from "../../../api/http.js";
 import type { Schema } from "../../../api/records.js";
 import { useMay } from "../../../state/session.js";
 import type { PageProps } from "../../../state/pages.js";
-import { useUnsaved, whenFree } from "../../../state/unsaved.js";
+import { useDraft, whenFree } from "../../../state/unsaved.js";
 import {
   Badge,
   Button,
@@ -15,6 +15,7 @@ import {
   Form,
   Json,
   Loaded,
+  Message,
   Missing,
   notify,
   PageFrame,
@@ -89,7 +90,7 @@ export function Page({ params }: PageProps): JSX.Element {
                     {
                       id: "edit",
                       name: "New version",
-                      show: () => <Edit key={latest.version} latest={latest} path={path} onDone={reload} />,
+                      show: () => <Edit latest={latest} path={path} onDone={reload} />,
                     },
                   ]
                 : []),
@@ -112,6 +113,12 @@ export function Page({ params }: PageProps): JSX.Element {
   );
 }
 
+const textOf = (schema: Schema): string => JSON.stringify(schema.schema, null, 2);
+const draftOf = (schema: Schema): { readonly text: string; readonly compatibility: string } => ({
+  text: textOf(schema),
+  compatibility: schema.compatibility,
+});
+
 function Edit({
   latest,
   path,
@@ -121,24 +128,34 @@ function Edit({
   readonly path: string;
   readonly onDone: () => void;
 }): JSX.Element {
-  const before = JSON.stringify(latest.schema, null, 2);
-  const [text, setText] = useState(before);
-  const [compatibility, setCompatibility] = useState<string>(latest.compatibility);
+  const { values, base, change, settle } = useDraft(draftOf(latest));
+  const { text, compatibility } = values;
+  const before = base.text;
+  /** The version that was there when the text was changed first. */
+  const begun = useRef(latest.version);
+  if (text === before) begun.current = latest.version;
+  const setText = (next: string): void => change({ text: next });
   const storing = useAction(() =>
     api<Schema>("POST", `${path}/versions`, `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`),
   );
-  useUnsaved(text !== before);
   const submit = async (): Promise<void> => {
     const made = await storing.run();
     if (made === undefined) return;
     notify(`Version ${made.version} is registered. It counts for what comes in from now on.`);
+    change(draftOf(made));
+    settle(draftOf(made));
     onDone();
   };
   return (
     <Card>
       <Form onSubmit={() => void submit()}>
         <SchemaEditor text={text} onInput={setText} path={`${path}/versions`} compatibility={compatibility} />
-        <CompatibilityField value={compatibility} onChange={setCompatibility} />
+        <CompatibilityField value={compatibility} onChange={(next) => change({ compatibility: next })} />
+        {begun.current !== latest.version && (
+          <Message tone="warn">
+            Version {latest.version} was registered meanwhile. Your text would take its place: see below what changes.
+          </Message>
+        )}
         {jsonProblem(text) === null && text !== before && <Diff before={before} after={text} label="What changes" />}
         <Failure error={storing.error} />
         <div class="form-actions">
@@ -159,8 +176,6 @@ function Edit({
     </Card>
   );
 }
-
-const textOf = (schema: Schema): string => JSON.stringify(schema.schema, null, 2);
 
 function Versions({ items }: { readonly items: readonly Schema[] }): JSX.Element {
   const sorted = items.toSorted((a, b) => b.version - a.version);
