@@ -109,6 +109,22 @@ describeConsole("what arrives", (console) => {
       assert.equal((datasets.body["datasets"] as unknown[]).length, 1);
     });
 
+    it("are not registered once more where their dataset failed: the next try makes it", async () => {
+      const workspace = await fresh();
+      const opened = await console().open(workspace, { path: "/new-schema", as: "admin" });
+      const { page } = opened;
+      const json = { code: "unavailable", title: "A part of the service is unavailable", detail: "Try again." };
+      await page.route("**/v1/datasets", (route) => route.fulfill({ status: 503, json }), { times: 1 });
+      const register = page.getByRole("button", { name: "Register", exact: true });
+      await register.click();
+      await page.getByText(json.title).waitFor();
+      wereRefused(opened, 503);
+      await register.click();
+      await page.getByText("is registered.").waitFor();
+      for (const name of ["schemas", "datasets"])
+        assert.equal(((await workspace.send("GET", `/v1/${name}`)).body[name] as unknown[]).length, 1, name);
+    });
+
     it("are registered by keyboard alone", async () => {
       const workspace = await fresh();
       const { page } = await console().open(workspace, { path: "/schemas", as: "admin" });

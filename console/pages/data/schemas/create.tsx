@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useAction } from "../../../api/hooks.js";
 import { api } from "../../../api/http.js";
 import type { Schema } from "../../../api/records.js";
@@ -60,10 +60,14 @@ export function Page(): JSX.Element {
   const [text, setText] = useState(EXAMPLE);
   const [compatibility, setCompatibility] = useState("backward");
   const [isFolded, setFolded] = useState(true);
+  const registered = useRef<{ readonly body: string; readonly made: Schema } | null>(null);
   const storing = useAction(async () => {
     const head = { ...(id.trim() !== "" && { schema_id: id.trim() }), compatibility };
     const body = `${JSON.stringify(head).slice(0, -1)},"schema":${text}}`;
-    const made = await api<Schema>("POST", "/v1/schemas", body);
+    // Where the dataset failed, the schema is there already.
+    if (registered.current?.body !== body)
+      registered.current = { body, made: await api<Schema>("POST", "/v1/schemas", body) };
+    const { made } = registered.current;
     if (isFolded)
       await api("POST", "/v1/datasets", { name: made.schema_id, schema_id: made.schema_id, unified_profile: true });
     return made;
