@@ -1,6 +1,7 @@
 import { AppError, type ErrorItem } from "../../core/errors.js";
 import { decodeMessage } from "../../core/event/message.js";
 import { shortened } from "../../core/event/notes.js";
+import { membersOf, trimmed } from "../../core/json/spans.js";
 
 export const VERDICTS = ["accepted", "marked", "quarantined", "refused"] as const;
 export type LiveVerdict = (typeof VERDICTS)[number];
@@ -23,7 +24,7 @@ export interface LiveEntry {
 }
 
 const PAYLOAD_BYTES_MAX = 4_096;
-/** A larger body is not parsed for the name of its schema. */
+/** A larger body is not searched for its payload and the name of its schema. */
 const PARSED_BYTES_MAX = 65_536;
 const SCHEMA_LENGTH_MAX = 128;
 
@@ -71,14 +72,22 @@ export function entryOfRefusal(at: number, keyId: string, bytes: Buffer, error: 
   };
 }
 
+/** Cut out of the bytes, because what is read of them may hide why they were refused: a key that stands there twice, or a large number. */
 function partsOf(bytes: Buffer): { readonly schemaId: string | null; readonly payload: Buffer } {
-  if (bytes.length > PARSED_BYTES_MAX) return { schemaId: null, payload: bytes };
+  const members = bytes.length > PARSED_BYTES_MAX ? null : membersOf(bytes, trimmed(bytes));
+  const cut = (wanted: string): Buffer | null => {
+    const found = members?.findLast(({ name }) => name === wanted);
+    return found === undefined ? null : bytes.subarray(found.start, found.end);
+  };
+  return { schemaId: nameOf(cut("schema_id")), payload: cut("payload") ?? bytes };
+}
+
+function nameOf(bytes: Buffer | null): string | null {
+  if (bytes === null) return null;
   try {
-    const { schema_id: schemaId, payload } = JSON.parse(bytes.toString("utf8")) as Readonly<Record<string, unknown>>;
-    const isName = typeof schemaId === "string" && schemaId.length <= SCHEMA_LENGTH_MAX;
-    const isOwn = payload !== undefined;
-    return { schemaId: isName ? schemaId : null, payload: isOwn ? Buffer.from(JSON.stringify(payload)) : bytes };
+    const name = JSON.parse(bytes.toString("utf8")) as unknown;
+    return typeof name === "string" && name.length <= SCHEMA_LENGTH_MAX ? name : null;
   } catch {
-    return { schemaId: null, payload: bytes };
+    return null;
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describeConsole, ownPage } from "../support/console/console.js";
 import { wereRefused } from "../support/console/hands.js";
+import { now } from "../support/service/app.js";
 
 describeConsole("live events", (console) => {
   it("end with the session: a tab that only watches asks for a key, too", async () => {
@@ -43,5 +44,29 @@ describeConsole("live events", (console) => {
     await page.getByRole("button", { name: "Resume (1 new event)" }).click();
     await page.locator(".live-row", { hasText: "grace@example.com" }).waitFor();
     assert.equal(await row.count(), 1);
+  });
+
+  it("that were refused show what was sent, also where a program reads it otherwise", async () => {
+    const workspace = await console().app.workspace("Corner shop");
+    const schemaId = await workspace.schema();
+    const { page } = await console().open(workspace, { path: "/live" });
+    await page.getByText("Watching").waitFor();
+    for (const [index, sent] of [
+      '{ "email": "b@example.com", "n": [9007199254740993, 1.50, {}] }',
+      '{"email":"a","email":"b"}',
+    ].entries()) {
+      await workspace.send(
+        "POST",
+        "/v1/collect",
+        `{"schema_id":"${schemaId}","timestamp":"${now()}","payload":${sent}}`,
+      );
+      await page.locator(".live-row").nth(index).waitFor();
+      const row = page.locator(".live-row").first();
+      await row.click();
+      const shown = await page.getByRole("region", { name: "payload" }).textContent();
+      assert.equal(shown!.replaceAll(/\s/g, ""), sent.replaceAll(" ", ""));
+      assert.ok(shown!.trim().includes("\n"), "on several lines");
+      await row.click();
+    }
   });
 });

@@ -104,10 +104,28 @@ export function Row({
   );
 }
 
+/** A string, space, an empty list or object, or what begins, parts or ends something. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|\s+|\{\s*\}|\[\s*\]|[{}[\],:]/g;
+
+/** On several lines, and else as it was sent: read and written again, numbers would lose digits and a key that repeats would be gone. */
 function pretty(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    JSON.parse(text);
   } catch {
     return text;
   }
+  let depth = 0;
+  const line = (step = 0): string => {
+    depth += step;
+    return `\n${"  ".repeat(depth)}`;
+  };
+  return text.replace(TOKEN, (token) => {
+    if (token.startsWith('"')) return token;
+    const tight = token.replaceAll(/\s/g, "");
+    if (tight === ":") return ": ";
+    if (tight === ",") return `,${line()}`;
+    if (tight === "{" || tight === "[") return tight + line(1);
+    if (tight === "}" || tight === "]") return line(-1) + tight;
+    return tight;
+  });
 }
