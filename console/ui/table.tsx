@@ -82,10 +82,9 @@ export function PagedTable<Row>({
         <Failure error={error} onRetry={reload} />
       </div>
     );
-  if (items.length === 0) return <>{empty}</>;
   return (
     <>
-      <Table {...table} rows={items} />
+      {items.length === 0 ? empty : <Table {...table} rows={items} />}
       {error !== null && (
         <div class="card-body">
           <Failure error={error} onRetry={reload} />

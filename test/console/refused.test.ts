@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describeConsole, type Opened } from "../support/console/console.js";
-import { press } from "../support/console/hands.js";
+import { press, wereRefused } from "../support/console/hands.js";
 import { textAt, until, type TestWorkspace } from "../support/service/app.js";
 
 describeConsole("what is refused", (console) => {
@@ -59,6 +59,41 @@ describeConsole("what is refused", (console) => {
     await look("dead-letters-of-schema");
     await page.getByRole("button", { name: /^Schema / }).click();
     await page.locator("tbody tr").nth(1).waitFor();
+  });
+
+  it("is not told to be none where not all letters could be read", async () => {
+    const workspace = await fresh();
+    const schemaId = await workspace.schema();
+    const opened = await console().open(workspace, { path: "/stats", as: "admin" });
+    const { page, go } = opened;
+    const letter = (schema_id: string) => ({
+      dead_letter_id: schema_id,
+      event_id: null,
+      reason: "rejected",
+      at: new Date().toISOString(),
+      state: "open",
+      schema_id,
+      error: null,
+    });
+    let isAway = true;
+    await page.route(/\/v1\/dead-letters\?/, async (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      if (query.has("cursor") && isAway)
+        return route.fulfill({
+          status: 503,
+          json: { code: "unavailable", title: "Unavailable", detail: "Try again." },
+        });
+      const isFirst = !query.has("cursor") && !query.has("limit");
+      const json = { dead_letters: [letter(isFirst ? "other" : schemaId)], next_cursor: isFirst ? "a" : null };
+      return route.fulfill({ json });
+    });
+    await go(`/dead-letters?schema=${schemaId}`);
+    await page.getByText("Unavailable").waitFor();
+    assert.equal(await page.getByText("No dead letters").count(), 0);
+    isAway = false;
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator("tbody tr").waitFor();
+    wereRefused(opened, 503);
   });
 
   it("is a link in the statistics, to the live events where it is not kept", async () => {

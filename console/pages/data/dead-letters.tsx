@@ -73,10 +73,10 @@ function useReasons(state: string | null, keyId: string, stamp: number) {
 function useOfSchema(letters: Pages<DeadLetter>, schema: string): Pages<DeadLetter> {
   const items = letters.items?.filter(({ schema_id: id }) => schema === "" || id === schema) ?? null;
   const { more, isLoading, error } = letters;
-  const isSought = schema !== "" && items?.length === 0 && more !== null && error === null;
+  const isSought = schema !== "" && items?.length === 0 && more !== null;
   useEffect(() => {
-    if (isSought && !isLoading) more();
-  }, [isSought, isLoading]);
+    if (isSought && !isLoading && error === null) more();
+  }, [isSought, isLoading, error]);
   return { ...letters, items: isSought ? null : items };
 }
 
