@@ -100,6 +100,24 @@ describeConsole("set up", (console) => {
     await page.getByText("on: at most 1").waitFor();
   });
 
+  it("shows the secrets of two keys that are made at once, each at its sender", async () => {
+    const { page } = await console().open(await fresh(), { path: "/start" });
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route("**/v1/keys", async (route) => {
+      if (route.request().method() === "POST") await held;
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Make a key" }).click();
+    await page.getByRole("button", { name: "A back end with the API" }).click();
+    await page.getByRole("button", { name: "Make a key" }).click();
+    letGo();
+    const shown = page.getByText("The key is shown once");
+    await shown.waitFor();
+    await page.getByRole("button", { name: "A web page or an app" }).click();
+    await shown.waitFor({ timeout: 10_000 });
+  });
+
   it("names the keys that stand already and fit the sender, and says that their secrets are not shown again", async () => {
     const workspace = await fresh();
     for (const [send, name] of [

@@ -47,7 +47,7 @@ export function Page(): JSX.Element {
             send={chosen.send}
             keyName={chosen.keyName}
             made={key ?? null}
-            onMade={(made) => setKeys({ ...keys, [sender]: made })}
+            onMade={(made) => setKeys((last) => ({ ...last, [sender]: made }))}
           />
         </Step>
         <Step n={2} title="Put it into the sender" isDone={isSending}>
