@@ -28,6 +28,10 @@ export function useQuery<Data>(path: string | null, { every, stamp }: QueryOptio
   });
   const [asked, setAsked] = useState(0);
   const returned = useStore(returns);
+  const newest = useRef(stamp);
+  newest.current = stamp;
+  /** Null: it is read already. */
+  const restart = useRef<(() => void) | null>(null);
 
   useEffect(() => {
     if (path === null) return setState({ path, data: null, error: null, isLoading: false });
@@ -36,6 +40,9 @@ export function useQuery<Data>(path: string | null, { every, stamp }: QueryOptio
     // What is not there does not come by waiting: an id is never given again.
     let hasNone = false;
     const read = async (): Promise<void> => {
+      clearTimeout(timer);
+      restart.current = null;
+      const of = newest.current;
       setState((last) => ({ path, data: last.path === path ? last.data : null, error: null, isLoading: true }));
       try {
         const data = await api<Data>("GET", path, undefined, { signal: abort.signal });
@@ -51,7 +58,11 @@ export function useQuery<Data>(path: string | null, { every, stamp }: QueryOptio
           isLoading: error instanceof AwayError && last.data === null,
         }));
       }
-      if (every !== undefined && !abort.signal.aborted && !hasNone) timer = setTimeout(() => void again(), every);
+      if (abort.signal.aborted) return;
+      // Only now: where it comes more slowly than the stamp changes, it would never be read.
+      if (newest.current !== of) return read();
+      restart.current = () => void read();
+      if (every !== undefined && !hasNone) timer = setTimeout(() => void again(), every);
     };
     const again = (): Promise<void> | void => {
       if (!document.hidden) return read();
@@ -61,8 +72,10 @@ export function useQuery<Data>(path: string | null, { every, stamp }: QueryOptio
     return () => {
       abort.abort();
       clearTimeout(timer);
+      restart.current = null;
     };
-  }, [path, asked, returned, every, stamp]);
+  }, [path, asked, returned, every]);
+  useEffect(() => restart.current?.(), [stamp]);
 
   const reload = useCallback(() => setAsked((count) => count + 1), []);
   const isOfPath = state.path === path;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describeConsole } from "../support/console/console.js";
 import { wereRefused } from "../support/console/hands.js";
+import { soon } from "../support/eventually.js";
 import { textAt, until } from "../support/service/app.js";
 
 describeConsole("the members of an audience", (console) => {
@@ -55,6 +57,31 @@ describeConsole("the members of an audience", (console) => {
     await come(60);
     await rows.nth(60).waitFor();
     assert.equal(await rows.count(), 61);
+  });
+
+  it("show while it grows, also where they are read more slowly than it does", async () => {
+    const workspace = await console().app.workspace("Shop");
+    const made = await workspace.send("POST", "/v1/audiences", { name: "Everybody", rule: {} });
+    const { page, go, wrongs } = await console().open(workspace, { path: "/stats", as: "viewer" });
+    let size = 0;
+    await page.route(/\/v1\/audiences\/[^/?]+$/, (route) => {
+      size += 1;
+      return route.fulfill({ json: { ...made.body, state: "live", size } });
+    });
+    await page.route(/\/members\?/, async (route) => {
+      const asked = size;
+      await sleep(4_000);
+      const members = [{ profile_id: `p${asked}`, since: new Date().toISOString() }];
+      await route.fulfill({ json: { members, next_cursor: null, as_of_seq: 1, state: "live" } }).catch(() => undefined);
+    });
+    await page.route("**/v1/profiles/**", (route) => route.fulfill({ status: 404, json: { code: "not_found" } }));
+    await go(`/audiences/${textAt(made.body, "audience_id")}`);
+    const rows = page.locator("tbody tr");
+    await rows.waitFor({ timeout: 15_000 });
+    const first = await rows.textContent();
+    await soon(async () => assert.notEqual(await rows.textContent(), first));
+    // None of them has a profile.
+    (wrongs as string[]).splice(0);
   });
 
   it("who would be in one are counted again by themselves where the service was too busy", async () => {

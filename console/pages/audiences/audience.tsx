@@ -93,7 +93,7 @@ export function Page({ params }: PageProps): JSX.Element {
                 />
               </Card>
             </div>
-            <Members path={path} size={read.size} isLive={read.state === "live"} />
+            <Members path={path} stamp={`${read.size} ${read.as_of_seq}`} isLive={read.state === "live"} />
           </>
         )}
       </Loaded>
@@ -135,13 +135,13 @@ function RulePart({ part, nameOf }: { readonly part: Part; readonly nameOf: (id:
 
 interface MembersProps {
   readonly path: string;
-  readonly size: number;
+  readonly stamp: string;
   readonly isLive: boolean;
 }
 
-/** Read again when the size is another one, so that the list agrees with the number above it. */
-function Members({ path, size, isLive }: MembersProps): JSX.Element {
-  const members = usePages<Member>(`${path}/members?limit=50`, "members", { stamp: `${size} ${isLive}` });
+/** Read again when somebody came or went, so that the list agrees with the numbers above it. */
+function Members({ path, stamp, isLive }: MembersProps): JSX.Element {
+  const members = usePages<Member>(`${path}/members?limit=50`, "members", { stamp: `${stamp} ${isLive}` });
   const names = useNames((members.items ?? []).map(({ profile_id: id }) => id));
   return (
     <Card title="Members" note="In the order of their profile ids." isFlush>
