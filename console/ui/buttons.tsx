@@ -86,30 +86,40 @@ export function Copy({ text, what = "this" }: { readonly text: string; readonly 
   const [isDone, setDone] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const copy = async (): Promise<void> => {
-    await write(text);
-    setDone(true);
+  const copy = async (button: HTMLElement): Promise<void> => {
+    const isCopied = await write(text, button);
+    setDone(isCopied);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setDone(false), SHOWN_MS);
   };
   const label = isDone ? "Copied" : `Copy ${what}`;
   return (
-    <button type="button" class="copy" aria-label={label} title={label} onClick={() => void copy()}>
+    <button
+      type="button"
+      class="copy"
+      aria-label={label}
+      title={label}
+      onClick={(event) => void copy(event.currentTarget)}
+    >
       <Icon name={isDone ? "done" : "copy"} />
     </button>
   );
 }
 
-/** The clipboard's own interface is there over https and on this machine only. */
-async function write(text: string): Promise<void> {
+/** Answers whether it is there. The clipboard's own interface is there over https and on this machine only, and not where a policy forbids it. */
+async function write(text: string, button: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
+    return true;
   } catch {
     const area = document.createElement("textarea");
     area.value = text;
-    document.body.append(area);
+    // Nothing outside of an open dialog can be selected.
+    (button.closest("dialog") ?? document.body).append(area);
     area.select();
-    document.execCommand("copy");
+    const isCopied = document.activeElement === area && document.execCommand("copy");
     area.remove();
+    button.focus();
+    return isCopied;
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeConsole } from "../support/console/console.js";
+import { DRAWN } from "../support/console/crawl.js";
 import { press, reach, wereRefused, write } from "../support/console/hands.js";
 import { textAt, until, type TestWorkspace } from "../support/service/app.js";
 
@@ -207,6 +208,28 @@ describeConsole("the workspace", (console) => {
     await page.getByText("two visitors with one number become one profile").waitFor();
     const cut = `[...document.querySelectorAll("main .facts *")].filter((one) => one.getBoundingClientRect().right > innerWidth - 16 || one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline").map((one) => one.outerHTML)`;
     assert.deepEqual(await page.evaluate(cut), []);
+  });
+
+  it("has keys that are copied also where a browser keeps its clipboard from pages, and nothing is called copied that is not", async () => {
+    const { page } = await console().open(await fresh(), { path: "/keys" });
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.evaluate(
+      `Object.defineProperty(navigator.clipboard, "writeText", { value: () => Promise.reject(new Error("no")) })`,
+    );
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByRole("button", { name: "Make the key" }).click();
+    const secret = (await page.getByRole("region", { name: "the key" }).textContent())!.trim();
+    const copy = page.getByRole("button", { name: "Copy the key", exact: true });
+    await copy.click();
+    const copied = page.getByRole("button", { name: "Copied" });
+    await copied.waitFor();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), secret);
+    await copied.waitFor({ state: "detached" });
+    await page.evaluate("document.execCommand = () => false");
+    await copy.click();
+    await copy.and(page.locator(":focus")).waitFor();
+    await page.evaluate(DRAWN);
+    assert.equal(await copied.count(), 0);
   });
 
   it("has settings, saved by mouse", async () => {
