@@ -1,8 +1,9 @@
 import type { Request } from "express";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
+import type { KeyId } from "../../core/ids.js";
 import type { CatalogStore } from "../../core/ports/catalog-store.js";
-import { createSessions } from "./session.js";
+import { createSessions, type Session } from "./session.js";
 
 /** As long as a working day. */
 const SESSION_MS = 8 * 3_600_000;
@@ -30,8 +31,8 @@ export interface ConsoleKeys {
   has(request: Request): Promise<boolean>;
   /** The header that begins a session of the key. */
   begin(key: KeyRecord): string;
-  /** The header that ends it. */
-  end(): string;
+  /** The header that ends the request's session; null: it is of another key than the page shows, and goes on. */
+  end(request: Request): string | null;
   /** Throws `insufficient_scope` unless the request comes from our page over a way that nobody else reads. */
   requireOwnPage(request: Request): void;
 }
@@ -65,10 +66,15 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
       );
   };
 
+  const sessionOf = (request: Request): Session | null => {
+    const sealed = cookieOf(request, cookie);
+    return sealed === null ? null : sessions.open(sealed);
+  };
+  const isOfPage = (request: Request, keyId: KeyId): boolean => (request.headers[KEY_HEADER] ?? keyId) === keyId;
+
   /** Null: it has none, or a session that is over. */
   const find = async (request: Request): Promise<SignedIn | null> => {
-    const sealed = cookieOf(request, cookie);
-    const session = sealed === null ? null : sessions.open(sealed);
+    const session = sessionOf(request);
     if (session === null || session.until <= now()) return null;
     const record = await catalog.findKey(session.keyId);
     // A rotated key still sends for a while, so that nothing is lost. A person can log in with the new one at once.
@@ -83,13 +89,15 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
       const sealed = sessions.seal({ keyId, keyHash: hash, until: now() + SESSION_MS });
       return `${cookie}=${sealed}; ${attributes}; Max-Age=${SESSION_MS / 1_000}`;
     },
-    end: () => `${cookie}=; ${attributes}; Max-Age=0`,
+    end: (request) => {
+      const session = sessionOf(request);
+      return session !== null && !isOfPage(request, session.keyId) ? null : `${cookie}=; ${attributes}; Max-Age=0`;
+    },
     caller: async (request) => {
       if (!READS.has(request.method)) requireOwnPage(request);
       const caller = await find(request);
       if (caller === null) throw new AppError("unauthenticated", "This session has ended. Log in again.");
-      if ((request.headers[KEY_HEADER] ?? caller.key.keyId) !== caller.key.keyId)
-        throw new AppError("unauthenticated", OTHER_KEY);
+      if (!isOfPage(request, caller.key.keyId)) throw new AppError("unauthenticated", OTHER_KEY);
       return caller;
     },
   };

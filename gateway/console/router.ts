@@ -48,7 +48,8 @@ export function consoleRouter({ files, keys, authenticator }: ConsoleDeps): Rout
   router.post("/console/session", login(keys, authenticator));
   router.delete("/console/session", (request, response) => {
     keys.requireOwnPage(request);
-    sendReply(response, { status: 204, json: "", headers: { "Set-Cookie": keys.end() } });
+    const ended = keys.end(request);
+    sendReply(response, { status: 204, json: "", headers: ended === null ? {} : { "Set-Cookie": ended } });
   });
   router.get("/console/*rest", headers, toThePage);
   return router;

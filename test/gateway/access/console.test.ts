@@ -246,6 +246,16 @@ describe("A session of the console", () => {
     assert.equal(status, 204);
     assert.match(String(headers["set-cookie"]), /^onym=; .*Max-Age=0$/);
   });
+
+  it("is not ended by a tab that shows another key", async () => {
+    const cookie = await logIn(app(), await (await app().workspace()).key("viewer"));
+    const keyId = textAt((await me(cookie)).body, "key.key_id");
+    const end = (shown: string) =>
+      app().send("DELETE", "/console/session", asking(cookie, { ...ownPage(app().url), "X-Onym-Console-Key": shown }));
+    const other = await end("another");
+    assert.deepEqual([other.status, other.headers["set-cookie"]], [204, undefined]);
+    assert.match(String((await end(keyId)).headers["set-cookie"]), /Max-Age=0$/);
+  });
 });
 
 describe("The log-in of the console", () => {
