@@ -54,6 +54,27 @@ describeConsole("erasures", (console) => {
     assert.equal(await page.getByRole("button", { name: "Readmit" }).count(), 0);
   });
 
+  it("show nothing of a person whose name was changed while it was looked at them", async () => {
+    const { page } = await console().open(await console().app.workspace(), { path: "/erasures", as: "admin" });
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route("**/v1/erasures?dry_run=true", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Erase a person" }).click();
+    const dialog = page.getByRole("dialog");
+    const value = dialog.getByLabel("Value");
+    await value.fill("ada@example.com");
+    await dialog.getByRole("button", { name: "See what would go" }).click();
+    await value.fill("bob@example.com");
+    const answered = page.waitForResponse("**/v1/erasures?dry_run=true");
+    letGo();
+    await answered;
+    await dialog.getByRole("button", { name: "See what would go" }).click({ timeout: 10_000 });
+    await dialog.getByRole("button", { name: "Erase forever" }).waitFor();
+  });
+
   it("are done by keyboard alone, and not if the person is another one by then", async () => {
     const workspace = await people("eve@example.com", "ada@example.com");
     const { page, wrongs } = await console().open(workspace, { path: "/erasures", as: "admin" });

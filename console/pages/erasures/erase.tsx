@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useAction } from "../../api/hooks.js";
 import { api, ask } from "../../api/http.js";
 import type { Identifier } from "../../api/types.js";
@@ -26,9 +26,13 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
   const body = { identifiers: [given], suppress };
   useUnsaved(given.value !== "" || suppress);
   const close = (): void => whenFree(onClose);
+  const asked = useRef(given);
+  asked.current = given;
   const looking = useAction(async () => {
     const response = await ask("POST", "/v1/erasures?dry_run=true", body);
-    setSeen({ plan: (await response.json()) as Plan, tag: response.headers.get("ETag") });
+    const plan = (await response.json()) as Plan;
+    // Another person may stand in the fields by now, who would be erased.
+    if (asked.current === given) setSeen({ plan, tag: response.headers.get("ETag") });
   });
   const erasing = useAction(async () => {
     const tag = seen?.tag ?? null;
