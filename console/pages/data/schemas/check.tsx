@@ -22,7 +22,9 @@ export function CheckEvent({ schema }: { readonly schema: Schema }): JSX.Element
   const problem = jsonProblem(text);
   useEffect(() => {
     setError(null);
-    if (problem !== null) return setChecked(null);
+    // It is about the text of before.
+    setChecked(null);
+    if (problem !== null) return undefined;
     const abort = new AbortController();
     const timer = setTimeout(() => {
       const head = JSON.stringify({ schema_id: schema.schema_id, timestamp: new Date().toISOString() });
