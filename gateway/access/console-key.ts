@@ -16,6 +16,7 @@ const HEADER = "x-onym-console";
 export const isFromConsole = (request: Request): boolean => request.headers[HEADER] === "1";
 /** The id of the key that the page shows: all tabs of a browser share the cookie, and another one may have logged in with another key. */
 const KEY_HEADER = "x-onym-console-key";
+const isOfPage = (request: Request, keyId: KeyId): boolean => (request.headers[KEY_HEADER] ?? keyId) === keyId;
 
 /** Who calls. */
 export interface SignedIn {
@@ -70,7 +71,6 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
     const sealed = cookieOf(request, cookie);
     return sealed === null ? null : sessions.open(sealed);
   };
-  const isOfPage = (request: Request, keyId: KeyId): boolean => (request.headers[KEY_HEADER] ?? keyId) === keyId;
 
   /** Null: it has none, or a session that is over. */
   const find = async (request: Request): Promise<SignedIn | null> => {
