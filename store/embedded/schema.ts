@@ -45,7 +45,7 @@ export function atOnce<T>(database: Database, work: () => T): T {
  */
 export const STORE_TABLES: Tables = {
   part: "store",
-  format: 18,
+  format: 19,
   sql: `
   CREATE TABLE messages (seq INTEGER PRIMARY KEY, message BLOB NOT NULL);
   CREATE TABLE queue (
@@ -105,7 +105,8 @@ export const STORE_TABLES: Tables = {
   CREATE INDEX dead_letters_age ON dead_letters (ws, at, id, times, replayed);
   CREATE INDEX dead_letters_reason ON dead_letters (ws, reason, at, id, times, replayed);
   CREATE INDEX dead_letters_key ON dead_letters (ws, key_id, at, id, times, replayed);
-  CREATE INDEX dead_letters_received ON dead_letters (ws, schema_id, received_at, id);
+  -- All that retention asks, so that a damaged page of the letters themselves keeps none of the others.
+  CREATE INDEX dead_letters_received ON dead_letters (ws, schema_id, received_at, id, event_id, kills_event);
   CREATE INDEX dead_letters_event ON dead_letters (ws, event_id, at, id);
 
   CREATE TABLE names (

@@ -119,6 +119,7 @@ describeConsole("what arrives", (console) => {
       const { page } = opened;
       const json = { code: "unavailable", title: "A part of the service is unavailable", detail: "Try again." };
       await page.route("**/v1/datasets", (route) => route.fulfill({ status: 503, json }), { times: 1 });
+      await page.getByLabel("Schema id").fill("visit");
       const register = page.getByRole("button", { name: "Register", exact: true });
       await register.click();
       await page.getByText(json.title).waitFor();

@@ -167,7 +167,8 @@ describeConsole("the session", (console) => {
       await page.getByRole("button", { name: "Turn on: One login per profile" }).click();
       await page.getByText("Copy the secret that this page shows").waitFor();
       assert.equal(await textOf(page, "the key"), key);
-      await page.getByRole("link", { name: "Namespaces" }).click();
+      const pages = page.getByRole("navigation", { name: "Pages" });
+      await pages.getByRole("link", { name: "Namespaces" }).click();
       await page.getByText("When the service first started").waitFor();
       (wrongs as string[]).splice(0);
     });

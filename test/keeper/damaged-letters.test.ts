@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { silentLog } from "../../app/logger.js";
 import { AppError } from "../../core/errors.js";
+import { encodeMessage } from "../../core/event/message.js";
 import { newId, type DeadLetterId, type SchemaId } from "../../core/ids.js";
 import { createRetention, type RetentionDeps } from "../../keeper/retention.js";
-import { aDataset, aWorkspace, noAudiences } from "../support/builders.js";
+import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
+import { openEmbedded } from "../../store/embedded/open.js";
+import { temporaryFolder } from "../support/backends.js";
+import { aDataset, aDeadLetter, anEvent, aWorkspace, noAudiences, tombOf } from "../support/builders.js";
 
 const NOW = 1_772_359_200_000;
 
@@ -31,5 +37,36 @@ describe("Letters on damaged pages", () => {
     let pieces = 0;
     while ((await task.step()) === 0) assert.ok((pieces += 1) < 9, "it tries them again and again");
     assert.equal(tries, letters.length);
+  });
+
+  it("are found by their age, as all others of the schema are", async () => {
+    const { workspaceId: workspace } = aWorkspace();
+    const schemaId = "visit" as SchemaId;
+    const folder = await temporaryFolder();
+    const open = async () => {
+      const store = await openEmbedded({ dataDir: folder, checkpointMs: 60_000, onError: () => undefined });
+      return { store, events: createEmbeddedEventStore({ database: store.database, tombOf }) };
+    };
+    const first = await open();
+    const letters = Array.from({ length: 100 }, (_, n) => {
+      const payload = Buffer.from(`{"mark": "letter ${n} of them"}`);
+      const event = anEvent({ workspace, schemaId, receivedAt: n, payload });
+      return aDeadLetter({ workspace, eventId: event.eventId, message: encodeMessage(event) });
+    });
+    for (const letter of letters) await first.events.bury(letter);
+    await first.store.close();
+    const file = join(folder, "onym.db");
+    const bytes = await readFile(file);
+    bytes[bytes.indexOf("letter 50 of them")]! ^= 1;
+    await writeFile(file, bytes);
+    const { store, events } = await open();
+    await assert.rejects(events.findDeadLetter(workspace, letters[50]!.deadLetterId));
+    const found = await events.looseLetters(workspace, schemaId, { until: 100, limit: 500 });
+    assert.deepEqual(
+      found.map(({ deadLetterId }) => deadLetterId),
+      letters.map(({ deadLetterId }) => deadLetterId),
+    );
+    await store.close();
+    await rm(folder, { recursive: true });
   });
 });

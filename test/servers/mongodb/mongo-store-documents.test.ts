@@ -174,13 +174,13 @@ describe("events in MongoDB", () => {
       assert.deepEqual(await indexesOf("events"), ["_id_", "arrival", "named", "ofSchema", "tallies", "timeline"]);
       assert.deepEqual(await indexesOf("deadLetters"), [
         "_id_",
-        "loose",
         "named",
         "newest",
         "ofEvent",
         "ofKey",
         "ofReason",
         "open",
+        "received",
       ]);
       assert.deepEqual(await indexesOf("facets"), ["_id_", "guard"]);
       assert.equal(await opened[0]!.db.collection("facets").countDocuments({}, OF_TEST), 1, "one guard");
