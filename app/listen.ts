@@ -20,8 +20,7 @@ const NO_ADDRESS = new Set(["EADDRNOTAVAIL", "ENOTFOUND", "EINVAL", "EAI_AGAIN"]
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
   if (error.code === "EADDRINUSE") return new ConfigError(`PORT: ${port} is in use by another process`);
   if (error.code === "EACCES") return new ConfigError(`PORT: ${port} may not be used by this user`);
-  if (NO_ADDRESS.has(error.code ?? ""))
-    return new ConfigError(`HOST: ${host} is not an address of this machine`);
+  if (NO_ADDRESS.has(error.code ?? "")) return new ConfigError(`HOST: ${host} is not an address of this machine`);
   return error;
 }
 
