@@ -51,7 +51,11 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
   let after: WebhookId | null = null;
   let isAnyOpen = false;
   /** Those that were seen since the round began and have something to tell. */
-  const ready = new Map<WebhookId, Webhook>();
+  let seen: Webhook[] = [];
+  /** Those of the round before that had no place yet, who waits longest first. */
+  let ready: Webhook[] = [];
+  /** Of the round: whether any feed could be read, and why one could not. */
+  let reads: { isAnyRead: boolean; away: unknown } = { isAnyRead: false, away: null };
   /** When the last turn of each ended, in that order. */
   const endedAt = new Map<WebhookId, number>();
   const noteEnd = (webhookId: WebhookId): void => {
@@ -90,9 +94,14 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
   const readHead = async (workspace: WorkspaceId): Promise<number | null> => {
     if (isFailing(workspace)) return null;
     try {
-      return (await seats.sizes(workspace)).head;
+      const { head } = await seats.sizes(workspace);
+      reads.isAnyRead = true;
+      return head;
     } catch (error) {
-      if (isUnavailable(error)) throw error;
+      if (isUnavailable(error)) {
+        reads.away = error;
+        return null;
+      }
       failedUntil.set(workspace, performance.now() + FAILED_MS);
       log.error({ workspace, ...describeError(error) }, "the webhooks of a workspace wait for a minute");
       return null;
@@ -116,15 +125,29 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
     } finally {
       running.delete(webhook.webhookId);
       noteEnd(webhook.webhookId);
+      beginReady();
     }
   };
 
   const waitsSince = ({ webhookId }: Webhook): number => endedAt.get(webhookId) ?? 0;
   /** Those that wait longest have the free places. */
   const beginReady = (): void => {
-    for (const webhook of [...ready.values()].toSorted((a, b) => waitsSince(a) - waitsSince(b)))
-      if (!closing.signal.aborted && hasRoom(webhook)) running.set(webhook.webhookId, { webhook, ended: run(webhook) });
-    ready.clear();
+    if (closing.signal.aborted || running.size >= OF_PROCESS) return;
+    ready = ready.filter((webhook) => {
+      if (!hasRoom(webhook)) return true;
+      running.set(webhook.webhookId, { webhook, ended: run(webhook) });
+      return false;
+    });
+  };
+  const endRound = (): void => {
+    ready = seen.toSorted((a, b) => waitsSince(a) - waitsSince(b));
+    seen = [];
+    beginReady();
+    lags.endRound();
+    const { isAnyRead, away } = reads;
+    reads = { isAnyRead: false, away: null };
+    // One workspace alone that is away holds up no other.
+    if (away !== null && !isAnyRead) throw away;
   };
 
   return {
@@ -140,15 +163,14 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
         if (head === null) continue;
         lags.saw(webhook, head);
         if (head !== delivered && !running.has(webhookId) && !isFailing(webhookId) && isFree(webhook))
-          ready.set(webhookId, webhook);
+          seen.push(webhook);
       }
       isAnyOpen ||= page.length > 0;
       after = page.length < PAGE ? null : page.at(-1)!.webhookId;
       if (after !== null) return 0;
-      beginReady();
-      lags.endRound();
       const wasAnyOpen = isAnyOpen;
       isAnyOpen = false;
+      endRound();
       return wasAnyOpen ? BUSY_MS : IDLE_MS;
     },
     lagMs: lags.max,
