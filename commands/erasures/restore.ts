@@ -1,8 +1,8 @@
 import { AppError } from "../../core/errors.js";
-import { renewed, saidAt, type Buried, type Erasure } from "../../core/identity/erasure.js";
+import { renewed, saidAt, type Erasure } from "../../core/identity/erasure.js";
 import { keepLatest } from "../../core/identity/logged-erasure.js";
 import type { Member } from "../../core/identity/model.js";
-import type { ErasureId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { ErasureId, ProfileId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
 type TakeOutServices = Pick<Services, "erasures" | "identity" | "now">;
@@ -12,6 +12,7 @@ type RestoreServices = TakeOutServices &
 /** A store that was restored lacks the newest ones: before so many in a row that it knows, none is looked for. */
 const KNOWN_MAX = 10_000;
 const ERASURES_PER_READ = 500;
+const BURIED_PER_WRITE = 1_000;
 const MEMBERS_PER_READ = 500;
 const UIDS_PER_READ = 1_000;
 /** So many identifiers are held at once, or those of one erasure. */
@@ -28,8 +29,7 @@ const PORTION_MAX = 500;
 export async function restoreErasures(services: RestoreServices, knownMax = KNOWN_MAX): Promise<number> {
   const { newest, records: first } = await newestOf(services, knownMax);
   /** Of how many identifiers each is. */
-  const lacking = new Map<ErasureId, number>();
-  const behind = new Set<ErasureId>();
+  const [lacking, behind] = [new Map<ErasureId, number>(), new Map<ErasureId, number>()];
   const isHere = createIsHere(services);
   let knownInARow = 0;
   // A log may be long, and a process small: so many records are held at once, and of the others the ids.
@@ -41,18 +41,14 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
       // A workspace that the backup does not have is shown to nobody, and no keeper would complete its erasures.
       if (known === undefined && !(await isHere(erasure.workspace))) continue;
       knownInARow = known === undefined ? 0 : knownInARow + 1;
-      if (known === undefined)
-        lacking.set(
-          erasureId,
-          [...erasure.identifiers.values()].reduce((sum, one) => sum + one, 0),
-        );
-      else if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null)
-        // Whoever readmitted may have died before the log had it: then the store knows better.
-        behind.add(erasureId);
+      const count = [...erasure.identifiers.values()].reduce((sum, one) => sum + one, 0);
+      if (known === undefined) lacking.set(erasureId, count);
+      // Whoever readmitted may have died before the log had it: then the store knows better.
+      else if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null) behind.set(erasureId, count);
       if (knownInARow === knownMax) break;
     }
   }
-  await bringInLine(services, [...behind], knownMax);
+  for (const some of groupsOf([...behind])) await bringInLine(services, some);
   // Oldest first: the next start finds those that are not done in front of those that are.
   for (const some of groupsOf([...lacking].toReversed())) await restoreGroup(services, some);
   return lacking.size;
@@ -102,44 +98,53 @@ async function latestOf(
 
 /** The log is read once for all of them. */
 async function restoreGroup(services: RestoreServices, ids: readonly ErasureId[]): Promise<void> {
-  const lines = await linesOf(services, ids);
+  const logged = await loggedOf(services, ids);
   for (let from = 0; from < ids.length; from += PORTION_MAX)
     await restoreSome(
       services,
-      ids.slice(from, from + PORTION_MAX).map((id) => lines.get(id)!),
+      ids.slice(from, from + PORTION_MAX).map((id) => logged.get(id)!),
     );
 }
 
-async function restoreSome(services: RestoreServices, some: readonly Lines[]): Promise<void> {
+async function restoreSome(services: RestoreServices, some: readonly Logged[]): Promise<void> {
   for (const { record, buried } of some) {
     // A profile can only be known as a whole by all of its lines.
-    const uids = new Set(buried.flat().flatMap(({ uid }) => uid ?? []));
+    const uids = new Set([...buried.values()].flatMap((uid) => uid ?? []));
     await takeOut(services, record, uids);
   }
-  // Last: as long as it is not there, the portion is done again.
-  for (const { record, buried } of some)
-    for (const line of buried) await services.erasures.restoreErasure(record.workspace, record, line);
+  for (const one of some) await write(services, one);
 }
 
-interface Lines {
+/** What it buried comes with a record of a millisecond before, and the record itself last: until then a start takes it for behind. */
+async function write({ erasures }: RestoreServices, { record, buried }: Logged): Promise<void> {
+  const { workspace, erasedAt, readmittedAt } = record;
+  const before = { erasedAt: erasedAt - 1, readmittedAt: readmittedAt === null ? null : readmittedAt - 1 };
+  const unfinished = { ...record, ...before };
+  const all = [...buried].map(([tomb, uid]) => ({ tomb, uid }));
+  let from = 0;
+  for (; from + BURIED_PER_WRITE < all.length; from += BURIED_PER_WRITE)
+    await erasures.restoreErasure(workspace, unfinished, all.slice(from, from + BURIED_PER_WRITE));
+  await erasures.restoreErasure(workspace, record, all.slice(from));
+}
+
+interface Logged {
   /** As it was said last. */
   readonly record: Erasure;
-  /** Of each line. */
-  readonly buried: (readonly Buried[])[];
+  /** Of all its lines, which may repeat each other. */
+  readonly buried: Map<Tomb, Uid | null>;
 }
 
-async function linesOf(
+async function loggedOf(
   { erasureLog }: RestoreServices,
   ids: readonly ErasureId[],
-): Promise<ReadonlyMap<ErasureId, Lines>> {
-  const asked = new Set(ids);
+): Promise<ReadonlyMap<ErasureId, Logged>> {
   const records = new Map<ErasureId, Erasure>();
-  const buriedBy = new Map<ErasureId, (readonly Buried[])[]>(ids.map((id) => [id, []]));
+  const buriedBy = new Map(ids.map((id) => [id, new Map<Tomb, Uid | null>()]));
   for await (const { erasure, buried } of erasureLog.entries()) {
-    const { erasureId } = erasure;
-    if (!asked.has(erasureId)) continue;
+    const own = buriedBy.get(erasure.erasureId);
+    if (own === undefined) continue;
     keepLatest(records, erasure);
-    buriedBy.get(erasureId)!.push(buried);
+    for (const { tomb, uid } of buried) own.set(tomb, uid ?? own.get(tomb) ?? null);
   }
   return new Map(ids.map((id) => [id, { record: records.get(id)!, buried: buriedBy.get(id)! }]));
 }
@@ -167,10 +172,10 @@ function idsByWorkspace(records: readonly Erasure[]): ReadonlyMap<WorkspaceId, r
   return ids;
 }
 
-/** In their order, each as large as may be held at once. `lacking`: with the number of their identifiers. */
-function* groupsOf(lacking: readonly (readonly [ErasureId, number])[]): Generator<readonly ErasureId[]> {
+/** In their order, each as large as may be held at once; with the number of their identifiers. */
+function* groupsOf(all: readonly (readonly [ErasureId, number])[]): Generator<readonly ErasureId[]> {
   let [group, held]: [ErasureId[], number] = [[], 0];
-  for (const [erasureId, count] of lacking) {
+  for (const [erasureId, count] of all) {
     if (group.length > 0 && held + count > HELD_MAX) {
       yield group;
       [group, held] = [[], 0];
@@ -182,11 +187,9 @@ function* groupsOf(lacking: readonly (readonly [ErasureId, number])[]): Generato
   if (group.length > 0) yield group;
 }
 
-/** Those that stand as they were before their last line. The log is read again: on servers, others may have changed them meanwhile. */
-async function bringInLine(services: RestoreServices, behind: readonly ErasureId[], atOnce: number): Promise<void> {
-  for (let from = 0; from < behind.length; from += atOnce)
-    for (const erasure of (await latestOf(services, behind.slice(from, from + atOnce))).values())
-      await services.erasures.restoreErasure(erasure.workspace, erasure, []);
+/** Those that stand as they were before their last line, or whose restore was cut off. On servers, others may have changed them meanwhile. */
+async function bringInLine(services: RestoreServices, ids: readonly ErasureId[]): Promise<void> {
+  for (const one of (await loggedOf(services, ids)).values()) await write(services, one);
 }
 
 /** Erases those that are in a profile again. A profile may hold others beside them: those stay. */

@@ -158,6 +158,36 @@ describe("The log of erasures", () => {
     assert.equal(await restoreErasures(services), 0);
   });
 
+  it("goes on with an erasure of which a start wrote a part, and holds lines that repeat each other once", async () => {
+    const workspace = aWorkspace();
+    const [before, { erasures, erasureLog, lines }] = [inMemory(), inMemory()];
+    const erasure = await erase(before.erasures, workspace, ann, { suppress: true });
+    const buried = Array.from({ length: 1_501 }, (_, n) => ({ tomb: `tomb ${n}` as Tomb, uid: null }));
+    lines.push({ erasure, buried: [] });
+    for (let copy = 0; copy < 3; copy += 1)
+      for (const from of [0, 1_000]) lines.push({ erasure, buried: buried.slice(from, from + 1_000) });
+    let writes = 0;
+    const ending = Object.assign(Object.create(erasures) as typeof erasures, {
+      restoreErasure: async (...given: Parameters<typeof erasures.restoreErasure>) => {
+        writes += 1;
+        if (writes === 2) throw new Error("the process ends");
+        return erasures.restoreErasure(...given);
+      },
+    });
+    const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
+    const services = { erasures: ending, erasureLog, catalog: catalogWithout(), identity, now: () => NOW };
+    const buriedBy = async () =>
+      (await erasures.buried(workspace, erasure.erasureId, { limit: 5_000, after: null })).length;
+    await assert.rejects(restoreErasures(services), /the process ends/);
+    assert.equal(await buriedBy(), 1_000);
+    await restoreErasures(services);
+    assert.deepEqual([await buriedBy(), writes], [1_501, 4]);
+    const standing = (await erasures.findErasure(workspace, erasure.erasureId))!;
+    assert.deepEqual([standing.erasedAt, standing.suppress], [erasure.erasedAt, true]);
+    await restoreErasures(services);
+    assert.equal(writes, 4, "it is whole");
+  });
+
   it("erases a profile as one, whichever lines name its identifiers, and leaves a stranger in another one", async () => {
     const workspace = aWorkspace();
     const [before, { erasures, erasureLog, lines }] = [inMemory(), inMemory()];
