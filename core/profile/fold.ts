@@ -8,7 +8,7 @@ import { compareScalars } from "./scalar.js";
  * what comes behind in another part would be taken for what comes next. Only this is a join.
  */
 const UNION_MAX = 100;
-const UNION_CHARACTERS_MAX = 8_192;
+const UNION_CHARACTERS_MAX = 4_096;
 
 export const emptyFacet: Facet = { traits: new Map(), firstSeen: null, lastSeen: null, eventCount: 0 };
 

@@ -14,12 +14,12 @@ const fold = (events: readonly Facet[]): Facet => events.reduce(addFacets, empty
 const tagsOf = (facet: Facet) => valueOf(facet.traits.get("tags")!);
 
 describe("A union of long texts", () => {
-  it("keeps the greatest up to 8,192 characters, and the one that reaches them", () => {
+  it("keeps the greatest up to 4,096 characters, and the one that reaches them", () => {
     const text = (n: number) => String.fromCharCode(97 + n).repeat(1_000);
     const events = Array.from({ length: 20 }, (_, n) => eventOf(n, text(n)));
     assert.deepEqual(
       tagsOf(fold(events)),
-      Array.from({ length: 9 }, (_, n) => text(19 - n)),
+      Array.from({ length: 5 }, (_, n) => text(19 - n)),
     );
   });
 
