@@ -86,6 +86,6 @@ export function giveBack(response: Response): void {
   held.release();
 }
 
-/** Of what is read from a body. One of extreme form counts as half of what all may have, so that it comes in at all. */
+/** Of what is read from a body. One of extreme form counts as what the largest body leaves of its owner's share, so that it comes in at all. */
 export const copyBytes = (body: Buffer): number => Math.min(readBytes(body), COPY_BYTES_MAX);
-const COPY_BYTES_MAX = 32 * 1_048_576;
+const COPY_BYTES_MAX = 28 * 1_048_576;

@@ -92,6 +92,7 @@ export function prepareRecords(database: Database) {
   const empty = database.prepare("UPDATE erasures SET component = NULL WHERE id = ?");
   const end = database.prepare("UPDATE erasures SET gone = 1, strangers = '[]' WHERE id = ?");
   const strangersOf = database.prepare("SELECT strangers FROM erasures WHERE id = ?");
+  const leave = database.prepare("UPDATE erasures SET strangers = ? WHERE id = ?");
   const reopen = database.prepare(
     "UPDATE erasures SET strangers = ?, gone = 0, completed_at = NULL, rev = rev + 1 WHERE id = ?",
   );
@@ -154,6 +155,9 @@ export function prepareRecords(database: Database) {
     empty: (erasureId: ErasureId): void => void empty.run([erasureId]),
     /** Nothing at all is left. */
     end: (erasureId: ErasureId): void => void end.run([erasureId]),
+    /** Only these strangers are left. */
+    leave: (erasureId: ErasureId, strangers: readonly Tomb[]): void =>
+      void leave.run([JSON.stringify(strangers), erasureId]),
     /** Records name these strangers, too. */
     reopen: (erasureId: ErasureId, strangers: readonly Tomb[]): void => {
       const [known] = strangersOf.get([erasureId]) as readonly [string];

@@ -62,6 +62,18 @@ export function prepareTakeApart(database: Database, records: ErasureRecords, to
     removeMember.run([id]);
   };
 
+  /** A restore may bring thousands: those that are done are not gone through again. */
+  const redactStrangers = (workspace: WorkspaceId, erasureId: ErasureId, all: readonly Tomb[], work: Work): void => {
+    let done = 0;
+    for (const tomb of all) {
+      if (work.room <= 0) break;
+      work.room -= 1;
+      redactMentions({ workspace, tomb, isIt: (one) => tombOf(one) === tomb }, work);
+      if (work.room > 0) done += 1;
+    }
+    if (done > 0) records.leave(erasureId, all.slice(done));
+  };
+
   return (workspace: WorkspaceId, erasureId: ErasureId, max: number): Erasure | null => {
     const found = records.underWay(workspace, erasureId);
     if (found === null || found.erasure.isGone) return found?.erasure ?? null;
@@ -77,7 +89,7 @@ export function prepareTakeApart(database: Database, records: ErasureRecords, to
       records.empty(erasureId);
       component = null;
     }
-    for (const tomb of found.strangers) redactMentions({ workspace, tomb, isIt: (one) => tombOf(one) === tomb }, work);
+    redactStrangers(workspace, erasureId, found.strangers, work);
     records.took(erasureId, work);
     if (work.room > 0) records.end(erasureId);
     return records.find(workspace, erasureId);
