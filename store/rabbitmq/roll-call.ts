@@ -34,11 +34,11 @@ export interface Calls {
   close(): Promise<void>;
 }
 
-/** Answers each call, until it is closed. */
+/** Answers each call, until it is closed. Whoever is `present` as null says nothing: its answer would stand for one who is counted. */
 export function answerCalls(
   connection: Connection,
   names: QueueNames,
-  present: () => Promise<Present>,
+  present: () => Promise<Present | null>,
   onError: OnError,
 ): Calls {
   const declared = exchangeOf(names);
@@ -51,7 +51,10 @@ export function answerCalls(
       exchanges: [declared],
       queueBindings: [{ exchange: declared.exchange }],
     },
-    async (_, reply) => reply(await present()),
+    async (_, reply) => {
+      const own = await present();
+      if (own !== null) await reply(own);
+    },
   );
   consumer.on("error", (error) => onError("nobody hears what this worker holds", error));
   const ready = new Promise<void>((resolve) => consumer.once("ready", resolve));

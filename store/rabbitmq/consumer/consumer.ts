@@ -82,14 +82,14 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   });
   const worker = randomUUID();
   let subscriptions = 0;
-  const present = async (): Promise<Present> => {
+  const present = async (): Promise<Present | null> => {
     const intake = await subscription.next();
-    // Then all is counted that the broker had handed out before.
-    await intake?.caughtUp();
-    const times = (intake?.firsts() ?? []).flatMap((message) => acceptedAt(message) ?? []);
+    // Without one the broker does not count this worker, or will not in a moment.
+    if (intake === null || !(await catchUp(intake))) return null;
+    const times = intake.firsts().flatMap((message) => acceptedAt(message) ?? []);
     return {
       worker: `${worker} ${subscriptions}`,
-      held: intake?.unsettled() ?? 0,
+      held: intake.unsettled(),
       oldest: times.length === 0 ? null : Math.min(...times),
       copied: copies.forgotten(),
     };
@@ -194,6 +194,13 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     close: () => (closed ??= close()),
   };
 }
+
+/** Then all is counted that the broker had handed out before. False where the intake ends before. */
+const catchUp = (intake: Intake): Promise<boolean> =>
+  intake.caughtUp().then(
+    () => intake.isOpen(),
+    () => false,
+  );
 
 const prefetchOf = (batchMax: number) => ({
   // Whatever a process that dies held is handled one by one afterwards.

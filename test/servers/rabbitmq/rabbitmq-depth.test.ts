@@ -3,6 +3,7 @@ import type { Connection } from "rabbitmq-client";
 import { acceptedAt } from "../../../core/event/message.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import type { Delivery, EventQueue } from "../../../core/ports/event-queue.js";
+import { startConsumer } from "../../../store/rabbitmq/consumer/consumer.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../../support/eventually.js";
@@ -72,6 +73,42 @@ describe("The depth of the queue on RabbitMQ", () => {
     await rejectsAsUnavailable(() => queue.oldest());
     await channel.close();
     await eventually("it is no worker any more", async () => (await queue.depth().catch(() => null)) === 1);
+  });
+
+  it("never takes the answer of a worker that takes nothing for that of another", async () => {
+    let finish = (): void => {};
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const worker = await open();
+    worker.consume(10, async (batch) => {
+      await finished;
+      return batch.map(() => DONE);
+    });
+    const deaf = startConsumer({
+      url,
+      names: namesOf(name),
+      partitions: () => Promise.reject(new Error("away")),
+      batchMax: 10,
+      handler: async (batch) => batch.map(() => DONE),
+      publisher: { copy: () => Promise.reject(new Error("away")) },
+      publishing: raw,
+      onMissing: () => {},
+      heldMsMax: 60_000,
+      messageBytesMax: 1_000,
+      onError: () => {},
+    });
+    try {
+      await eventually("one takes", async () => (await queueIn("dead")).consumerCount === 1);
+      await publishEach(queue, numbered(60));
+      await eventually("it has all", async () => (await queueIn("main")).messageCount === 0);
+      const depths = new Set<number | null>();
+      for (let n = 0; n < 40; n += 1) depths.add(await queue.depth().catch(() => null));
+      depths.delete(null);
+      assert.deepEqual([...depths], [60]);
+    } finally {
+      finish();
+      await deaf.close();
+      await worker.close();
+    }
   });
 
   it("is also of what is in hand", async () => {
