@@ -24,14 +24,16 @@ export function createQueueWatch(http: Http) {
   let begunBy: number | null = null;
   let fewest = Infinity;
   let movedAt = Date.now();
+  let knownAt = Date.now();
   return async () => {
     const { queue, minutes } = await read<Stats>(http, "/v1/stats");
     const { waiting, oldest_at: oldest } = queue;
     begunBy ??= Date.parse(minutes.at(-1)!.at) + MINUTE_MS;
     if (waiting !== null && waiting < fewest) [fewest, movedAt] = [waiting, Date.now()];
+    if (oldest !== null) knownAt = Date.now();
     const isDone = waiting === 0 || (oldest !== null && Date.parse(oldest) >= begunBy);
-    // As far as one can see nothing was processed for so long.
-    return { isDone, waiting, oldest, quietMs: Date.now() - movedAt };
+    // As far as one can see nothing was processed for so long, and nobody knew since when the oldest waits.
+    return { isDone, waiting, quietMs: Date.now() - movedAt, unknownMs: Date.now() - knownAt };
   };
 }
 
@@ -47,14 +49,13 @@ export async function awaitQueue(
   const look = createQueueWatch(http);
   for (let isTold = false; ;) {
     await sleep(STALE_MS);
-    const { isDone, waiting, oldest, quietMs } = await look();
+    const { isDone, waiting, quietMs, unknownMs } = await look();
     if (isDone) return;
     if (!isTold && waiting !== null) {
       tell(`waits until the queue is empty; events that wait: ${waiting}`);
       isTold = true;
     }
-    const patienceMs = oldest === null ? Math.min(UNKNOWN_MS, waitMs) : waitMs;
-    if (quietMs >= patienceMs)
+    if (quietMs >= waitMs || Math.min(quietMs, unknownMs) >= UNKNOWN_MS)
       return tell(
         waiting === null
           ? `nobody knows whether events wait to be processed: ${wrong}`

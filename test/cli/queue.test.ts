@@ -31,4 +31,30 @@ describe("The wait of an export or import for the queue", () => {
     assert.deepEqual([counts, said], [[], ["waits until the queue is empty; events that wait: 5"]]);
     assert.ok(askedAt - began >= 1_000);
   });
+
+  it("does not end early because the queue cannot be counted for a moment after a busy while", async () => {
+    const old = "2026-01-31T11:59:00.000Z";
+    const looks = [
+      [5, old],
+      [6, old],
+      [null, null],
+      [0, null],
+    ] as const;
+    const said: string[] = [];
+    const now = Date.now;
+    let [later, looked] = [0, 0];
+    Date.now = () => now() + later;
+    try {
+      const answer = async () => {
+        const [waiting, oldest_at] = looks[looked]!;
+        looked += 1;
+        later += 40_000;
+        return { minutes, queue: { waiting, oldest_at } };
+      };
+      await awaitQueue(answer as unknown as Http, 900_000, (text) => said.push(text), "");
+    } finally {
+      Date.now = now;
+    }
+    assert.deepEqual([looked, said], [4, ["waits until the queue is empty; events that wait: 5"]]);
+  });
 });
