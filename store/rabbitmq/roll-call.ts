@@ -18,7 +18,7 @@ export interface Present {
 }
 
 const ANSWER_MS = 2_000;
-const AGAIN_MS = 50;
+const AGAIN_MS = 250;
 /** Calls that wait for a worker to read them; whoever called gave up long before. */
 const CALLS_MAX = 100;
 /** Only whoever consumes here knows it. */
@@ -78,19 +78,25 @@ export async function callRoll(connection: Connection, names: QueueNames): Promi
 }
 
 async function callOnce(connection: Connection, names: QueueNames, ms: number): Promise<readonly Present[]> {
-  const { consumerCount } = await connection.queueDeclare({ queue: names.workers, passive: true });
-  if (consumerCount === 0) return [];
-  const channel = await connection.acquire();
+  const standing = async () => (await connection.queueDeclare({ queue: names.workers, passive: true })).consumerCount;
+  const count = await standing();
+  if (count === 0) return [];
+  // Where nobody hears a call the broker closes its channel, of which the log need not tell.
+  const channel = await connection.acquire({ emitErrorsFromChannel: true });
   const answers = new Map<string, Present>();
+  const over = new AbortController();
   const answered = new Promise<void>((resolve, reject) => {
-    channel.once("close", () => reject(new Error("no worker hears a call")));
+    channel.on("error", reject);
+    channel.once("close", () => reject(new Error("the call was cut off")));
     const hear = ({ body }: { readonly body?: unknown }): void => {
       const one = body as Present;
-      if (answers.set(one.worker, one).size === consumerCount) resolve();
+      if (answers.set(one.worker, one).size === count) resolve();
     };
     const ask = async (): Promise<void> => {
       await channel.basicConsume({ queue: REPLIES, noAck: true }, hear);
       await channel.basicPublish({ exchange: names.workers, replyTo: REPLIES }, "");
+      for (; ; await sleep(AGAIN_MS, undefined, over))
+        if ((await standing()) !== count) throw new Error("workers come and go");
     };
     ask().catch(reject);
   });
@@ -98,6 +104,7 @@ async function callOnce(connection: Connection, names: QueueNames, ms: number): 
     await within(ms, answered);
     return [...answers.values()];
   } finally {
+    over.abort();
     await channel.close();
   }
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "rabbitmq-client";
 import { acceptedAt } from "../../../core/event/message.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
@@ -16,14 +17,16 @@ describe("The depth of the queue on RabbitMQ", () => {
   let name: string;
   let queue: EventQueue;
   let raw: Connection;
+  let told: string[] = [];
 
   const open = (): Promise<EventQueue> =>
-    openRabbitQueue({ url, name, lengthMax: 10_000, shares: NO_SHARES, onError: () => {} });
+    openRabbitQueue({ url, name, lengthMax: 10_000, shares: NO_SHARES, onError: (message) => told.push(message) });
   const queueIn = (which: keyof ReturnType<typeof namesOf>) =>
     raw.queueDeclare({ queue: namesOf(name)[which], passive: true });
 
   beforeEach(async () => {
     name = aQueueName();
+    told = [];
     raw = await connectToRabbit(url);
     queue = await open();
   });
@@ -71,8 +74,25 @@ describe("The depth of the queue on RabbitMQ", () => {
     await channel.basicConsume({ queue: namesOf(name).workers }, () => {});
     await rejectsAsUnavailable(() => queue.depth());
     await rejectsAsUnavailable(() => queue.oldest());
+    assert.deepEqual(told, [], "nobody else heard the call, which is no failure of the connection");
     await channel.close();
     await eventually("it is no worker any more", async () => (await queue.depth().catch(() => null)) === 1);
+  });
+
+  it("waits for no worker that has gone meanwhile", async () => {
+    const worker = await open();
+    worker.consume(10, async (batch) => batch.map(() => DONE));
+    try {
+      await eventually("one takes", async () => (await queueIn("dead")).consumerCount === 1);
+      const channel = await raw.acquire();
+      await channel.basicConsume({ queue: namesOf(name).workers }, () => {});
+      const depth = queue.depth();
+      await sleep(100);
+      await channel.close();
+      assert.equal(await depth, 0);
+    } finally {
+      await worker.close();
+    }
   });
 
   it("never takes the answer of a worker that takes nothing for that of another", async () => {
