@@ -11,6 +11,7 @@ import type { Buried, Erasure } from "../../core/identity/erasure.js";
 import type { Backends } from "../backends.js";
 import { verifyFacet, type GainOf } from "./facets.js";
 import type { Findings } from "./findings.js";
+import { isQueueEmpty } from "./queue.js";
 import { watchRetention } from "./retention.js";
 import { forEachRow, forEachWorkspace } from "./rows.js";
 
@@ -38,10 +39,10 @@ export async function verifyDocuments(given: Omit<VerifyDeps, "erasing" | "looke
   const deps = { ...given, erasing: await erasingWorkspaces(backends), lookedAt };
   const expired = new Set<WorkspaceId>();
   const mayHaveTaken = await watchRetention(backends, given.now);
-  const isQueueEmpty = (await backends.queue.depth()) === 0;
+  const isEmpty = await isQueueEmpty(backends.queue);
   await forEachRow(backends.copying.documents, "events", async (row) => {
     if (row.gone === "expired") expired.add(row.workspace);
-    if (row.gone === null) await verifyEvent(deps, row, isQueueEmpty);
+    if (row.gone === null) await verifyEvent(deps, row, isEmpty);
   });
   await verifyLetters(deps);
   await verifyErased(deps);
@@ -54,7 +55,7 @@ export async function verifyDocuments(given: Omit<VerifyDeps, "erasing" | "looke
   });
 }
 
-async function verifyEvent(deps: VerifyDeps, row: EventRow, isQueueEmpty: boolean): Promise<void> {
+async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): Promise<void> {
   const { backends, findings, isRepair, now } = deps;
   const { workspace, eventId, message, fold, reason } = row;
   const decoded = crc32(message) === row.crc ? decodeMessage(message) : null;
@@ -76,7 +77,7 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isQueueEmpty: boolea
   }
   if (reason !== null) return verifyDead(deps, row);
   if (!isFolding(decoded.event) || row.receivedAt > now() - YOUNG_MS) return;
-  if (!isQueueEmpty) return findings.passedOver("events that may still be queued");
+  if (!isEmpty) return findings.passedOver("events that may still be queued");
   findings.found("unfolded_events", eventId);
   if (!isRepair) return;
   // The fold takes an event once, however often its message comes.

@@ -13,6 +13,7 @@ import type { TallyMark } from "../../core/ports/event-store.js";
 import type { TallyEntry } from "../../core/ports/tally-store.js";
 import type { Backends } from "../backends.js";
 import type { Findings } from "./findings.js";
+import { isQueueEmpty } from "./queue.js";
 import { forEachRow, pagesOf } from "./rows.js";
 
 export interface TallyDeps {
@@ -101,7 +102,7 @@ async function verifyStored(deps: TallyDeps, setOf: SetOf): Promise<void> {
 /** What should be stored and is not. */
 async function verifyLacking(deps: TallyDeps, setOf: SetOf): Promise<void> {
   const { audiences, copying, events, queue, tallies } = deps.backends;
-  const isQueueEmpty = (await queue.depth()) === 0;
+  const isEmpty = await isQueueEmpty(queue);
   const doubts = createDoubts(async (doubt) => {
     const { workspace, entry } = doubt;
     const event = await findEvent(events, workspace, entry.eventId);
@@ -110,7 +111,7 @@ async function verifyLacking(deps: TallyDeps, setOf: SetOf): Promise<void> {
     if (!entriesOf(standing.filter(isFull), event, event.facet!).some(({ tallyId }) => tallyId === entry.tallyId))
       return;
     if ((await tallies.find(workspace, [entry]))[0] !== null) return;
-    if (!isQueueEmpty) return deps.findings.passedOver("events that may still be queued, and do not count yet");
+    if (!isEmpty) return deps.findings.passedOver("events that may still be queued, and do not count yet");
     deps.findings.found("wrong_tallies", entry.eventId);
     if (deps.isRepair) await mend(deps, doubt, event);
   });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createFindings } from "../../app/verify/findings.js";
 import { verifyTallies } from "../../app/verify/tallies.js";
 import type { StandingTally } from "../../core/audience/audience.js";
+import { AppError } from "../../core/errors.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { newId, type EventId, type TallyId, type WorkspaceId } from "../../core/ids.js";
 import type { Tallied } from "../../core/ports/tally-store.js";
@@ -149,9 +150,12 @@ describe("npm run verify, of what events count for", () => {
     const findings = createFindings();
     await verifyTallies({ backends: backends(), findings, isRepair: false, now: Date.now() });
     assert.deepEqual(findings.lines(), []);
-    const queue = { ...backends().queue, depth: () => Promise.resolve(1) };
-    await verifyTallies({ backends: { ...backends(), queue }, findings, isRepair: true, now: later() });
-    assert.deepEqual(findings.lines(), ["not compared: 1 events that may still be queued, and do not count yet"]);
+    const uncounted = () => Promise.reject(new AppError("unavailable", "a worker does not answer"));
+    for (const depth of [() => Promise.resolve(1), uncounted]) {
+      const queue = { ...backends().queue, depth };
+      await verifyTallies({ backends: { ...backends(), queue }, findings, isRepair: true, now: later() });
+    }
+    assert.deepEqual(findings.lines(), ["not compared: 2 events that may still be queued, and do not count yet"]);
     assert.match((await verify(true)).lines, /^wrong_tallies: 1 .*; 1 mended/m);
   });
 });

@@ -5,6 +5,7 @@ import { verifyDocuments } from "../../app/verify/documents.js";
 import { verifyMembers } from "../../app/verify/members.js";
 import { watchRetention } from "../../app/verify/retention.js";
 import { createPurge } from "../../commands/erasures/purge.js";
+import { AppError } from "../../core/errors.js";
 import { readConfig } from "../../core/config.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { newId, type EventId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
@@ -93,6 +94,14 @@ describe("npm run verify, of what ends by itself while it runs", () => {
     assert.match(findings.lines()[0]!, /^wrong_facets: 1 .*; 1 mended/);
     assert.equal(findings.open(), 0);
     assert.equal(await countOf(workspace), 2);
+  });
+
+  it("goes on where the queue cannot be counted", async () => {
+    const { backends } = app().service;
+    const depth = () => Promise.reject(new AppError("unavailable", "a worker does not answer"));
+    const findings = createFindings();
+    await verifyDocuments({ ...given(), backends: { ...backends, queue: { ...backends.queue, depth } }, findings });
+    assert.equal(findings.open(), 0);
   });
 
   it("knows of each workspace whether its retention takes events, though all use the same schema ids", async () => {
