@@ -81,6 +81,7 @@ async function callOnce(connection: Connection, names: QueueNames, ms: number): 
   const standing = async () => (await connection.queueDeclare({ queue: names.workers, passive: true })).consumerCount;
   const count = await standing();
   if (count === 0) return [];
+  // Each stands there twice. One of which the broker has ended a connection does not answer, so the others are too few.
   // Where nobody hears a call the broker closes its channel, of which the log need not tell.
   const channel = await connection.acquire({ emitErrorsFromChannel: true });
   const answers = new Map<string, Present>();
@@ -90,7 +91,8 @@ async function callOnce(connection: Connection, names: QueueNames, ms: number): 
     channel.once("close", () => reject(new Error("the call was cut off")));
     const hear = ({ body }: { readonly body?: unknown }): void => {
       const one = body as Present;
-      if (answers.set(one.worker, one).size === count) resolve();
+      // Each stands there twice. One of which the broker has ended a connection does not answer, so the others are too few.
+      if (2 * answers.set(one.worker, one).size === count) resolve();
     };
     const ask = async (): Promise<void> => {
       await channel.basicConsume({ queue: REPLIES, noAck: true }, hear);

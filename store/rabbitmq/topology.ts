@@ -10,7 +10,10 @@ import { findPartitions, partitionOf, partitionsOf } from "./partitions.js";
  */
 export type QueueRole = "express" | "main" | "lists" | "retry" | "suspects" | "dead";
 export type WaitRole = "wait10s" | "wait1m" | "wait10m";
-/** `workers`: always empty, each worker consumes it as long as it holds messages of the others, so the broker knows how many there are. */
+/**
+ * `workers`: always empty, each worker consumes it on both of its connections as long as it holds messages of the others, so the broker
+ * knows how many there are.
+ */
 export type QueueNames = Readonly<Record<QueueRole | WaitRole | "workers", string>>;
 
 /**

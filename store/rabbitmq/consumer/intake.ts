@@ -93,8 +93,8 @@ export async function openIntake(deps: IntakeDeps): Promise<Intake> {
   const subscribe: Opened["subscribe"] = (...asked) => inTurn(() => consume(...asked));
   const { intake, received } = createIntake({ channels, names, prefetch, consuming, handed, subscribe, inTurn });
   try {
-    // Before anything is handed out, and until all of it is settled or the broker has it back.
-    await channels.others.basicConsume({ queue: names.workers, noAck: true }, () => undefined);
+    // Before anything is handed out, and on each until all of it is settled or the broker has it back: they may end seconds apart.
+    for (const lane of LANES) await channels[lane].basicConsume({ queue: names.workers, noAck: true }, () => undefined);
     await subscribe("express", names.express, prefetch.express);
     await subscribe("main", names.main, prefetch.main);
     await intake.join(partitions);

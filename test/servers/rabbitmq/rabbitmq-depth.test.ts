@@ -47,7 +47,7 @@ describe("The depth of the queue on RabbitMQ", () => {
         return batch.map(() => DONE);
       });
     try {
-      await eventually("both take", async () => (await queueIn("workers")).consumerCount === 2);
+      await eventually("both take", async () => (await queueIn("dead")).consumerCount === 2);
       const lists = Array.from({ length: 40 }, () => messagesOf(newId<WorkspaceId>(), 100));
       const times = lists.flat().map((message) => acceptedAt(message)!);
       for (const list of lists) await queue.publishAll(list);

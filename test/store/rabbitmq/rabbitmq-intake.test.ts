@@ -128,7 +128,7 @@ describe("What a worker takes of RabbitMQ", () => {
     const received: Incoming[] = [];
     const onDelivery = (incoming: Incoming) => void received.push(incoming);
     const intake = await openIntake({ connections, names, partitions: ["a"], prefetch, onDelivery });
-    assert.deepEqual(express.standing, [names.express]);
+    assert.deepEqual(express.standing, [names.workers, names.express]);
     const { workers, main, lists, retry, suspects, dead } = names;
     assert.deepEqual(others.standing, [workers, main, "a", lists, retry, suspects, dead], "first where it counts");
     express.deliver(names.express, 1);
