@@ -3,7 +3,7 @@ import { CliError, EXIT, failureOf, usage, type Exit } from "../fail.js";
 import { ERASURE_OPTIONS } from "../export/erasures.js";
 import { importOnym } from "../export/import-onym.js";
 import { awaitUsers, createAliasOrder, userReaderOf } from "../import/aliases.js";
-import { batchesOf, type Target } from "../import/batches.js";
+import { batchesOf, batchOf, type Target } from "../import/batches.js";
 import { csvPlanIn } from "../import/csv-items.js";
 import { deliver } from "../import/deliver.js";
 import { filesAt } from "../import/files.js";
@@ -160,21 +160,22 @@ async function sendAll(context: Context, source: Source, target: Target): Promis
     progress.clear();
     world.err(`onym: ${text}\n`);
   };
-  const beforeBatch = createAliasOrder({
+  const inOrder = createAliasOrder({
     queue: () => awaitQueue(api, RETRY_MS, say, WRONG_ALIASES),
     users: (users) => awaitUsers(api, users, RETRY_MS),
     reader: () => userReaderOf(api),
   });
   try {
     for await (const batch of batchesOf(itemsOf(source, world, reading.took), target, onProblem)) {
-      if (target.member === "batch") await beforeBatch(batch);
-      const { accepted, duplicates, rejected, reasons } = await deliver(api, target, batch);
-      summary.sent += batch.items.length;
-      summary.accepted += accepted;
-      summary.duplicates += duplicates;
-      summary.rejected += rejected;
-      for (const { place, message } of reasons) tell(place, message);
-      reading.show(summary.sent);
+      for await (const items of target.member === "batch" ? inOrder(batch.items) : [batch.items]) {
+        const { accepted, duplicates, rejected, reasons } = await deliver(api, target, batchOf(items, target));
+        summary.sent += items.length;
+        summary.accepted += accepted;
+        summary.duplicates += duplicates;
+        summary.rejected += rejected;
+        for (const { place, message } of reasons) tell(place, message);
+        reading.show(summary.sent);
+      }
     }
   } catch (error) {
     progress.clear();

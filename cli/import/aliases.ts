@@ -8,7 +8,7 @@ import { compilePlan, type AnnotationPlan } from "../../core/schema/plan.js";
 import { all, pages, read } from "../command.js";
 import { CliError, EXIT } from "../fail.js";
 import { createQueueWatch, STALE_MS } from "../queue.js";
-import type { Batch } from "./batches.js";
+import type { Item } from "./item.js";
 import { isObject, textOf, type JsonObject } from "./json-lines.js";
 
 /** So many UUIDs take 90 MB, and more would fill the memory. */
@@ -31,46 +31,69 @@ export interface UserReader {
 
 /**
  * When the service accepts an alias it decides for good what the previous id is, and does not see calls that still wait in its queue. So
- * what is answered is called before each batch is sent: it waits if the batch has an alias of a user whom an earlier one may have made
- * known. Earlier calls of the same batch the service sees itself.
+ * what is answered hands on each batch when it may be sent: it waits if the batch has an alias of a user whom an earlier one may have made
+ * known. Earlier calls of the same batch the service sees itself, but not whom a schema finds in them: there the batch is parted.
  */
 export function createAliasOrder(
   waits: AliasWaits,
   usersMax: number = USERS_MAX,
-): (batch: Pick<Batch, "items">) => Promise<void> {
+): (items: readonly Item[]) => AsyncGenerator<readonly Item[]> {
   let reader: UserReader | null = null;
   /** Whom batches have named and nobody has waited for; null: anybody, as before the first one, when an earlier import may still wait. */
   let users: Set<string> | null = null;
-  return async ({ items }) => {
-    const calls = items.map(({ text }) => JSON.parse(text) as unknown).filter(isObject);
-    const previous = calls.flatMap((call) => (call["type"] === "alias" ? textsOf([call["previousId"]]) : []));
+  const allow = async (calls: readonly JsonObject[], { table, plans }: UserReader): Promise<void> => {
+    const late = storedOf(previousOf(calls), table).filter((user) => users!.has(user));
+    if (late.length > 0 && (await waits.users(late)) === "processed") users!.clear();
+    for (const user of late) users!.delete(user);
+    const named = calls.flatMap((call) => [...namedIn(call), ...plannedIn(call, plans)]);
+    for (const user of storedOf(named, table)) users!.add(user);
+  };
+  return async function* (items) {
+    const calls = items.map(({ text }) => JSON.parse(text) as unknown).map((call) => (isObject(call) ? call : {}));
     if (users === null) {
-      if (previous.length === 0) return;
+      if (previousOf(calls).length === 0) {
+        yield items;
+        return;
+      }
       await waits.queue();
       users = new Set();
     }
     reader ??= await waits.reader();
-    const { table, plans } = reader;
-    const late = storedOf(previous, table).filter((user) => users!.has(user));
-    if (late.length > 0 && (await waits.users(late)) === "processed") users.clear();
-    for (const user of late) users.delete(user);
-    for (const user of storedOf(
-      calls.flatMap((call) => namedIn(call, plans)),
-      table,
-    ))
-      users.add(user);
+    const starts = [0, ...partedAt(calls, reader)];
+    for (const [n, start] of starts.entries()) {
+      await allow(calls.slice(start, starts[n + 1]), reader);
+      yield items.slice(start, starts[n + 1]);
+    }
     if (users.size > usersMax) users = null;
   };
 }
 
-function namedIn(call: JsonObject, plans: UserReader["plans"]): readonly string[] {
+/** The aliases of a user whom a schema finds in a call before, and nobody has waited for. */
+function partedAt(calls: readonly JsonObject[], { table, plans }: UserReader): readonly number[] {
+  const planned = new Set<string>();
+  return [...calls.entries()].flatMap(([n, call]) => {
+    const isParted = storedOf(previousOf([call]), table).some((user) => planned.has(user));
+    if (isParted) planned.clear();
+    for (const user of storedOf(plannedIn(call, plans), table)) planned.add(user);
+    return isParted ? [n] : [];
+  });
+}
+
+const previousOf = (calls: readonly JsonObject[]): readonly string[] =>
+  calls.flatMap((call) => (call["type"] === "alias" ? textsOf([call["previousId"]]) : []));
+
+function namedIn(call: JsonObject): readonly string[] {
   const context = isObject(call["context"]) ? call["context"] : {};
   const lists: readonly unknown[] = [context["externalIds"], context["externalId"]];
   const external = lists.flatMap((list): readonly unknown[] => (Array.isArray(list) ? list : []));
   const ids = external.flatMap((one) => (isObject(one) && one["type"] === "user_id" ? [one["id"]] : []));
+  return textsOf([call["userId"], ...ids]);
+}
+
+function plannedIn(call: JsonObject, plans: UserReader["plans"]): readonly string[] {
   const plan = call["type"] === "track" ? plans.get(call["event"]) : undefined;
   const planned = plan === undefined ? [] : extract(plan, call, null).identifiers.filter(isUser);
-  return [...textsOf([call["userId"], ...ids]), ...planned.map(({ value }) => value)];
+  return planned.map(({ value }) => value);
 }
 
 const isUser = ({ namespace }: Pick<Identifier, "namespace">): boolean => namespace === "user_id";

@@ -85,7 +85,7 @@ describe("An alias of an import", () => {
     const table = namespaceTable([{ ...BUILT_IN_NAMESPACES[0]!, normalization: "email" }]);
     const plans = new Map([["Seen", compilePlan(SEEN)]]);
     let sent = 0;
-    const before = createAliasOrder(
+    const inOrder = createAliasOrder(
       {
         queue: async () => void waits.push([sent, null]),
         users: async (users) => {
@@ -97,8 +97,13 @@ describe("An alias of an import", () => {
       usersMax,
     );
     for (const calls of batches) {
-      await before({ items: calls.map((call) => ({ text: JSON.stringify(call) }) as never) });
-      sent += 1;
+      const items = calls.map((call) => ({ text: JSON.stringify(call) }) as never);
+      const parts: object[] = [];
+      for await (const part of inOrder(items)) {
+        parts.push(...part);
+        sent += 1;
+      }
+      assert.deepEqual(parts, items);
     }
     return waits;
   };
@@ -126,6 +131,7 @@ describe("An alias of an import", () => {
     const seen = (event: string) => ({ type: "track", event, anonymousId: "v-1", properties: { by: a } });
     assert.deepEqual(await later([seen("Seen"), seen("Other")], [alias(a)]), [[2, [a]]], "by the plan's schema");
     assert.deepEqual(await later([seen("Other")], [alias(a)]), []);
+    assert.deepEqual(await later([seen("Seen"), alias(b), alias(a), alias(a)]), [[2, [a]]], "in one batch, parted");
     assert.deepEqual(await later([user("guest"), user("\ud800@x.de")], [alias("guest"), alias("\ud800@x.de")]), []);
     const refused = [user("refused@x.de"), user(a)];
     assert.deepEqual(await later(refused, [alias("refused@x.de")], [alias(a)]), [[2, ["refused@x.de"]]]);
