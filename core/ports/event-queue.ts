@@ -54,7 +54,8 @@ export interface EventQueue extends Port {
   depth(): Promise<number>;
   /**
    * When the oldest of them was accepted, as it says itself, milliseconds since 1970; null if there is none. Where the queue cannot look, as
-   * RabbitMQ, the oldest of those that the workers of all processes were handed: what still lies there was published later.
+   * RabbitMQ, the oldest of those that the workers of all processes were handed: what still lies there was published later, except what
+   * waits for its next try or was in hand when a process died.
    */
   oldest(): Promise<number | null>;
 }

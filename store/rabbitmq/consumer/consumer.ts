@@ -25,7 +25,7 @@ export interface ConsumerDeps extends HandlerDeps {
   readonly balanceMs?: number | undefined;
   readonly batchMax: number;
   readonly publisher: Pick<RabbitPublisher, "copy">;
-  /** While the broker is short of memory or disk it hears nothing more of a connection that published, not even what is done. */
+  /** While the broker is short of memory or disk it hears nothing more of a connection that published, not even what is done. To answer a call is to publish. */
   readonly publishing: Connection;
   /** Called when a queue is gone. */
   readonly onMissing: () => void;
