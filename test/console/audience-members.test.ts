@@ -84,6 +84,38 @@ describeConsole("the members of an audience", (console) => {
     (wrongs as string[]).splice(0);
   });
 
+  it("are not all read again because another audience changed", async () => {
+    const workspace = await console().app.workspace("Shop");
+    const made = await workspace.send("POST", "/v1/audiences", { name: "Everybody", rule: {} });
+    const { page, go, wrongs } = await console().open(workspace, { path: "/stats", as: "viewer" });
+    let asOf = 0;
+    await page.route(/\/v1\/audiences\/[^/?]+$/, (route) => {
+      asOf += 1;
+      return route.fulfill({ json: { ...made.body, state: "live", size: 60, as_of_seq: asOf } });
+    });
+    let further = 0;
+    await page.route(/\/members\?/, (route) => {
+      const isFurther = route.request().url().includes("cursor=");
+      if (isFurther) further += 1;
+      const [from, to] = isFurther ? [50, 60] : [0, 50];
+      const members = Array.from({ length: to - from }, (_, n) => ({
+        profile_id: `p${from + n}`,
+        since: new Date().toISOString(),
+      }));
+      return route.fulfill({ json: { members, next_cursor: isFurther ? null : "a", as_of_seq: asOf, state: "live" } });
+    });
+    await page.route("**/v1/profiles/**", (route) => route.fulfill({ status: 404, json: { code: "not_found" } }));
+    await go(`/audiences/${textAt(made.body, "audience_id")}`);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.locator("tbody tr").nth(59).waitFor();
+    const [seen, read] = [asOf, further];
+    await soon(() => assert.ok(asOf >= seen + 3));
+    // The one more: the first reading after all are shown.
+    assert.ok(further <= read + 1, `${further} of ${read}`);
+    // None of them has a profile.
+    (wrongs as string[]).splice(0);
+  });
+
   it("who would be in one are counted again by themselves where the service was too busy", async () => {
     const opened = await console().open(await console().app.workspace("Shop"), { path: "/audiences", as: "editor" });
     const { page, go } = opened;

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { usePages, useQuery } from "../../api/hooks.js";
 import { api, ApiError } from "../../api/http.js";
 import type { Audience, Member } from "../../api/audiences.js";
@@ -34,6 +34,7 @@ import { Person, useNames } from "./people.js";
 import "../../styles/audiences.css";
 
 const EVERY_MS = 3_000;
+const PAGE_ITEMS = 50;
 
 export function Page({ params }: PageProps): JSX.Element {
   const path = `/v1/audiences/${encodeURIComponent(params["id"]!)}`;
@@ -93,7 +94,7 @@ export function Page({ params }: PageProps): JSX.Element {
                 />
               </Card>
             </div>
-            <Members path={path} stamp={`${read.size} ${read.as_of_seq}`} isLive={read.state === "live"} />
+            <Members path={path} size={read.size} asOf={read.as_of_seq} isLive={read.state === "live"} />
           </>
         )}
       </Loaded>
@@ -135,13 +136,20 @@ function RulePart({ part, nameOf }: { readonly part: Part; readonly nameOf: (id:
 
 interface MembersProps {
   readonly path: string;
-  readonly stamp: string;
+  readonly size: number;
+  readonly asOf: number;
   readonly isLive: boolean;
 }
 
-/** Read again when somebody came or went, so that the list agrees with the numbers above it. */
-function Members({ path, stamp, isLive }: MembersProps): JSX.Element {
-  const members = usePages<Member>(`${path}/members?limit=50`, "members", { stamp: `${stamp} ${isLive}` });
+/**
+ * Read again when the size is another one, so that the list agrees with the number above it. While it is one page, also when the feed went on,
+ * because one may have come and one gone; several pages are not, because the feed goes on with any other audience, too.
+ */
+function Members({ path, size, asOf, isLive }: MembersProps): JSX.Element {
+  const shown = useRef(0);
+  const stamp = [size, isLive, ...(shown.current > PAGE_ITEMS ? [] : [asOf])].join(" ");
+  const members = usePages<Member>(`${path}/members?limit=${PAGE_ITEMS}`, "members", { stamp });
+  shown.current = members.items?.length ?? 0;
   const names = useNames((members.items ?? []).map(({ profile_id: id }) => id));
   return (
     <Card title="Members" note="In the order of their profile ids." isFlush>
