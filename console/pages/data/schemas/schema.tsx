@@ -134,6 +134,7 @@ function Edit({
   /** The version that was there when the text was changed first. */
   const begun = useRef(latest.version);
   if (text === before) begun.current = latest.version;
+  const isAsBefore = text === before && compatibility === base.compatibility;
   const setText = (next: string): void => change({ text: next });
   const storing = useAction(() =>
     api<Schema>("POST", `${path}/versions`, `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`),
@@ -168,8 +169,8 @@ function Edit({
           >
             Register the version
           </Button>
-          <Button onClick={() => setText(before)} disabled={text === before}>
-            Take the changes back
+          <Button onClick={() => change(base)} disabled={isAsBefore}>
+            Undo the changes
           </Button>
         </div>
       </Form>
