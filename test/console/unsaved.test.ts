@@ -81,19 +81,6 @@ describeConsole("work that is not stored", (console) => {
     await page.getByLabel("API key").waitFor();
   });
 
-  it("of a version is not its compatibility any more once the changes are undone", async () => {
-    const workspace = await console().app.workspace();
-    const opened = await console().open(workspace, { path: `/schemas/${await workspace.schema()}` });
-    const { page } = opened;
-    await page.getByRole("tab", { name: "New version" }).click();
-    await page.getByLabel("Compatibility").selectOption("none");
-    await page.getByRole("button", { name: "Undo the changes" }).click({ timeout: 10_000 });
-    assert.equal(await page.getByLabel("Compatibility").inputValue(), "backward");
-    await page.getByRole("tab", { name: "Versions" }).click();
-    await page.getByText("There is one version").waitFor();
-    assert.equal(await question(opened).count(), 0);
-  });
-
   describe("when the session ends", () => {
     const logInWith = async ({ page }: Opened, key: string): Promise<void> => {
       await page.getByLabel("API key").fill(key);

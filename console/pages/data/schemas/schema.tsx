@@ -131,20 +131,25 @@ function Edit({
   const { values, base, change, settle } = useDraft(draftOf(latest));
   const { text, compatibility } = values;
   const before = base.text;
-  /** The version that was there when the text was changed first. */
+  /** The version that was there when the text was changed first, or that was made of it since. */
   const begun = useRef(latest.version);
-  if (text === before) begun.current = latest.version;
+  if (text === before) begun.current = Math.max(begun.current, latest.version);
   const isAsBefore = text === before && compatibility === base.compatibility;
   const setText = (next: string): void => change({ text: next });
-  const storing = useAction(() =>
-    api<Schema>("POST", `${path}/versions`, `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`),
+  const storing = useAction((sent: typeof values) =>
+    api<Schema>(
+      "POST",
+      `${path}/versions`,
+      `{"compatibility":${JSON.stringify(sent.compatibility)},"schema":${sent.text}}`,
+    ),
   );
   const submit = async (): Promise<void> => {
-    const made = await storing.run();
+    const made = await storing.run(values);
     if (made === undefined) return;
     notify(`Version ${made.version} is registered. It counts for what comes in from now on.`);
-    change(draftOf(made));
-    settle(draftOf(made));
+    begun.current = made.version;
+    // What was typed meanwhile stays; else the page reads how it is stored.
+    settle(values);
     onDone();
   };
   return (
@@ -152,7 +157,7 @@ function Edit({
       <Form onSubmit={() => void submit()}>
         <SchemaEditor text={text} onInput={setText} path={`${path}/versions`} compatibility={compatibility} />
         <CompatibilityField value={compatibility} onChange={(next) => change({ compatibility: next })} />
-        {begun.current !== latest.version && (
+        {latest.version > begun.current && (
           <Message tone="warn">
             Version {latest.version} was registered meanwhile. Your text would take its place: see below what changes.
           </Message>
