@@ -14,12 +14,15 @@ export interface Query<Data> {
 export interface QueryOptions {
   /** Milliseconds until it is read again, while the page can be seen. */
   readonly every?: number;
+  /** Also while it cannot be seen. */
+  readonly isAskedHidden?: boolean;
   /** It is read again when this is another one. */
   readonly stamp?: string;
 }
 
 /** Reads a path and keeps it fresh: again when the service was away, and every so often. A null path reads nothing. */
-export function useQuery<Data>(path: string | null, { every, stamp }: QueryOptions = {}): Query<Data> {
+export function useQuery<Data>(path: string | null, options: QueryOptions = {}): Query<Data> {
+  const { every, isAskedHidden = false, stamp } = options;
   const [state, setState] = useState<{ path: string | null; data: Data | null; error: unknown; isLoading: boolean }>({
     path,
     data: null,
@@ -65,7 +68,7 @@ export function useQuery<Data>(path: string | null, { every, stamp }: QueryOptio
       if (every !== undefined && !hasNone) timer = setTimeout(() => void again(), every);
     };
     const again = (): Promise<void> | void => {
-      if (!document.hidden) return read();
+      if (!document.hidden || isAskedHidden) return read();
       timer = setTimeout(() => void again(), every);
     };
     void read();
@@ -74,7 +77,7 @@ export function useQuery<Data>(path: string | null, { every, stamp }: QueryOptio
       clearTimeout(timer);
       restart.current = null;
     };
-  }, [path, asked, returned, every]);
+  }, [path, asked, returned, every, isAskedHidden]);
   useEffect(() => restart.current?.(), [stamp]);
 
   const reload = useCallback(() => setAsked((count) => count + 1), []);

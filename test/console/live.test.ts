@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describeConsole, ownPage } from "../support/console/console.js";
 import { wereRefused } from "../support/console/hands.js";
 import { now } from "../support/service/app.js";
+
+/** To be evaluated: from then on `cut()` ends the stream as a lost connection does. */
+const CUTTABLE = `{
+  const [lost, ask] = [new AbortController(), fetch];
+  window.cut = () => lost.abort();
+  window.fetch = (url, init) =>
+    ask(url, String(url).includes("/v1/live") && !lost.signal.aborted ? { ...init, signal: AbortSignal.any([init.signal, lost.signal]) } : init);
+}`;
 
 describeConsole("live events", (console) => {
   it("end with the session: a tab that only watches asks for a key, too", async () => {
@@ -21,6 +30,8 @@ describeConsole("live events", (console) => {
     await page.getByLabel("API key").fill(await workspace.key("viewer"));
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByText("Watching").waitFor();
+    // Where nobody looks at the tab, it asks as well.
+    await page.evaluate('Object.defineProperty(document, "hidden", { get: () => true })');
     const headers = ownPage(console().app.url);
     await page.request.delete(`${console().app.url}/console/session`, { headers });
     await page.getByText("This session has ended").waitFor();
@@ -42,6 +53,35 @@ describeConsole("live events", (console) => {
     await row.waitFor({ state: "detached", timeout: 10_000 });
     await workspace.collect(schemaId, { email: "grace@example.com" });
     await page.getByRole("button", { name: "Resume (1 new event)" }).waitFor();
+  });
+
+  it("that are paused show nobody who was erased while the connection was lost", async () => {
+    const workspace = await console().app.workspace("Corner shop");
+    const { page, go } = await console().open(workspace, { path: "/stats" });
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    await page.evaluate(CUTTABLE);
+    await go("/live");
+    await page.getByText("Watching").waitFor();
+    const { body } = await workspace.collect(await workspace.schema(), { email: "ada@example.com" });
+    await workspace.settled(body["event_id"]);
+    const row = page.locator(".live-row");
+    await row.waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route("**/v1/live?*", async (route) => {
+      await held;
+      await route.continue();
+    });
+    const again = page.waitForRequest("**/v1/live?*");
+    await page.evaluate("cut()");
+    await again;
+    const identifiers = [{ namespace: "email", value: "ada@example.com" }];
+    assert.equal((await workspace.send("POST", "/v1/erasures", { identifiers })).status, 202);
+    // Streams that are open within two seconds may be told a second time.
+    await sleep(3_000);
+    letGo();
+    await row.waitFor({ state: "detached", timeout: 10_000 });
   });
 
   it("that were refused show what was sent, also where a program reads it otherwise", async () => {

@@ -53,17 +53,18 @@ export function Page({ query }: PageProps): JSX.Element {
   const [opened, setOpened] = useState<number | null>(null);
   const mayEdit = useMay("admin");
   // An open stream does not notice that the session ended in another tab. Asking does, and the page goes.
-  useQuery("/v1/me", { every: ASKED_MS });
-  const told = (event: StreamEvent): void => {
-    tell(event);
-    // What is paused is shown, too.
-    if (event.name === "forget") setPaused((last) => last && { ...NOTHING, made: last.made });
+  useQuery("/v1/me", { every: ASKED_MS, isAskedHidden: true });
+  const told = (change: Change): void => {
+    tell(change);
+    // What is paused is shown, too, and who was away is not told of an erasure.
+    if (change.name === "forget" || change.name === "connected")
+      setPaused((last) => last && { ...NOTHING, made: last.made });
   };
   useEffect(
     () =>
       listen("/v1/live?follow=true", told, (is) => {
         setOpen(is);
-        if (is) tell({ name: "connected" });
+        if (is) told({ name: "connected" });
       }),
     [],
   );
