@@ -1,4 +1,4 @@
-import { api, speakFor, whenLoggedOut } from "../api/http.js";
+import { api, ApiError, speakFor, whenLoggedOut } from "../api/http.js";
 import type { Me, Role } from "../api/types.js";
 import { returns } from "./connection.js";
 import { createStore, useStore } from "./store.js";
@@ -65,7 +65,10 @@ export async function logOut(): Promise<void> {
   try {
     await api("DELETE", "/console/session");
   } catch (error) {
-    session.set(before);
+    // What this browser is logged in with by now is another tab's, and stays.
+    const isOfOther = error instanceof ApiError && error.problem.code === "unauthenticated";
+    session.set(isOfOther ? { state: "out", reason: error.problem.detail } : before);
+    if (isOfOther) return;
     throw error;
   }
   session.set({ state: "out", reason: null });

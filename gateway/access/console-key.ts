@@ -32,8 +32,8 @@ export interface ConsoleKeys {
   has(request: Request): Promise<boolean>;
   /** The header that begins a session of the key. */
   begin(key: KeyRecord): string;
-  /** The header that ends the request's session; null: it is of another key than the page shows, and goes on. */
-  end(request: Request): string | null;
+  /** The header that ends the request's session. Throws `unauthenticated` where it is of another key than the page shows: it goes on. */
+  end(request: Request): string;
   /** Throws `insufficient_scope` unless the request comes from our page over a way that nobody else reads. */
   requireOwnPage(request: Request): void;
 }
@@ -91,7 +91,8 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
     },
     end: (request) => {
       const session = sessionOf(request);
-      return session !== null && !isOfPage(request, session.keyId) ? null : `${cookie}=; ${attributes}; Max-Age=0`;
+      if (session !== null && !isOfPage(request, session.keyId)) throw new AppError("unauthenticated", OTHER_KEY);
+      return `${cookie}=; ${attributes}; Max-Age=0`;
     },
     caller: async (request) => {
       if (!READS.has(request.method)) requireOwnPage(request);

@@ -48,8 +48,7 @@ export function consoleRouter({ files, keys, authenticator }: ConsoleDeps): Rout
   router.post("/console/session", login(keys, authenticator));
   router.delete("/console/session", (request, response) => {
     keys.requireOwnPage(request);
-    const ended = keys.end(request);
-    sendReply(response, { status: 204, json: "", headers: ended === null ? {} : { "Set-Cookie": ended } });
+    sendReply(response, { status: 204, json: "", headers: { "Set-Cookie": keys.end(request) } });
   });
   router.get("/console/*rest", headers, toThePage);
   return router;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { describeConsole, ownPage } from "../support/console/console.js";
 import { DRAWN } from "../support/console/crawl.js";
+import { wereRefused } from "../support/console/hands.js";
 
 describeConsole("the session", (console) => {
   it("asks for a key, says what is wrong with it, and opens with a right one, by keyboard alone", async () => {
@@ -94,6 +95,23 @@ describeConsole("the session", (console) => {
     await other.getByRole("link", { name: "Namespaces" }).click();
     await other.getByText("In another tab, this browser logged in with another key.").waitFor();
     (wrongs as string[]).splice(0);
+  });
+
+  it("goes on where a tab with another key logs out, and that tab says so", async () => {
+    const shop = await console().app.workspace("Corner shop");
+    const staging = await console().app.workspace("Staging");
+    const opened = await console().open(shop, { path: "/audiences" });
+    const { page } = opened;
+    await page.getByRole("heading", { name: "Audiences" }).first().waitFor();
+    const headers = ownPage(console().app.url);
+    const data = { key: await staging.key("owner") };
+    assert.equal((await page.request.post(`${console().app.url}/console/session`, { headers, data })).status(), 204);
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByText("In another tab, this browser logged in with another key.").waitFor({ timeout: 10_000 });
+    await page.getByText("When the service first started").waitFor();
+    wereRefused(opened, 401);
+    await page.reload();
+    await page.getByText("Staging").first().waitFor();
   });
 
   describe("that ends while a secret is shown once", () => {

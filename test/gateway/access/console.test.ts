@@ -253,7 +253,8 @@ describe("A session of the console", () => {
     const end = (shown: string) =>
       app().send("DELETE", "/console/session", asking(cookie, { ...ownPage(app().url), "X-Onym-Console-Key": shown }));
     const other = await end("another");
-    assert.deepEqual([other.status, other.headers["set-cookie"]], [204, undefined]);
+    assert.deepEqual([other.status, other.headers["set-cookie"]], [401, undefined]);
+    assert.equal((await me(cookie)).status, 200);
     assert.match(String((await end(keyId)).headers["set-cookie"]), /Max-Age=0$/);
   });
 });
