@@ -100,8 +100,9 @@ describeConsole("set up", (console) => {
     await page.getByText("on: at most 1").waitFor();
   });
 
-  it("shows the secrets of two keys that are made at once, each at its sender", async () => {
-    const { page } = await console().open(await fresh(), { path: "/start" });
+  it("makes one key at a time, and shows each at its sender", async () => {
+    const workspace = await fresh();
+    const { page } = await console().open(workspace, { path: "/start" });
     let letGo = (): void => undefined;
     const held = new Promise<void>((resolve) => (letGo = resolve));
     await page.route("**/v1/keys", async (route) => {
@@ -109,13 +110,23 @@ describeConsole("set up", (console) => {
       await route.continue();
     });
     await page.getByRole("button", { name: "Make a key" }).click();
-    await page.getByRole("button", { name: "A back end with the API" }).click();
-    await page.getByRole("button", { name: "Make a key" }).click();
+    const [browser, backEnd] = ["A web page or an app", "A back end with the API"].map((name) =>
+      page.getByRole("button", { name }),
+    );
+    await backEnd!.click();
+    await page.getByRole("button", { name: "One moment…" }).waitFor({ timeout: 10_000 });
+    await browser!.click();
+    await page.getByRole("button", { name: "One moment…" }).click();
+    await backEnd!.click();
     letGo();
+    await page.getByRole("button", { name: "Make a key" }).click();
     const shown = page.getByText("The key is shown once");
     await shown.waitFor();
-    await page.getByRole("button", { name: "A web page or an app" }).click();
+    await browser!.click();
     await shown.waitFor({ timeout: 10_000 });
+    const { body } = await workspace.send("GET", "/v1/keys");
+    const sending = (body["keys"] as { readonly send: string | null }[]).filter(({ send }) => send !== null);
+    assert.deepEqual(sending.map(({ send }) => send).toSorted(), ["all", "collect"]);
   });
 
   it("names the keys that stand already and fit the sender, and says that their secrets are not shown again", async () => {

@@ -1,7 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useAction, useQuery } from "../../api/hooks.js";
-import { api } from "../../api/http.js";
+import { useQuery, type Action } from "../../api/hooks.js";
 import type { Key, NewKey } from "../../api/records.js";
 import { useMay } from "../../state/session.js";
 import { Button, Code, Failure, Message, TextField } from "../../ui/kit.js";
@@ -22,11 +21,13 @@ export function MakeKey({
   send,
   keyName,
   made,
+  making,
   onMade,
 }: {
   readonly send: "collect" | "all";
   readonly keyName: string;
   readonly made: NewKey | null;
+  readonly making: Action<readonly [body: object], NewKey>;
   readonly onMade: (key: NewKey) => void;
 }): JSX.Element {
   const mayMake = useMay("owner");
@@ -35,7 +36,6 @@ export function MakeKey({
   const [typed, setTyped] = useState<string | null>(null);
   const free = freeName(keyName, keys);
   const name = typed ?? free;
-  const making = useAction(() => api<NewKey>("POST", "/v1/keys", { role: "editor", send, name: name.trim() || free }));
   if (made !== null)
     return (
       <div class="stack-small">
@@ -50,7 +50,7 @@ export function MakeKey({
       </Message>
     );
   const make = async (): Promise<void> => {
-    const key = await making.run();
+    const key = await making.run({ role: "editor", send, name: name.trim() || free });
     if (key !== undefined) onMade(key);
   };
   return (

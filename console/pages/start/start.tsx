@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { useQuery } from "../../api/hooks.js";
+import { useAction, useQuery } from "../../api/hooks.js";
+import { api } from "../../api/http.js";
 import type { NewKey, Schema } from "../../api/records.js";
 import { useMay, useMe } from "../../state/session.js";
 import { useSecret } from "../../state/unsaved.js";
@@ -26,6 +27,12 @@ export function Page(): JSX.Element {
   const apart = useApart();
   const chosen = SENDERS.find(({ id }) => id === sender)!;
   const key = keys[sender];
+  // Here, and not with the sender: who goes to another one and back would make the key twice.
+  const making = useAction((body: object) => api<NewKey>("POST", "/v1/keys", body));
+  const choose = (id: SenderId): void => {
+    making.reset();
+    setSender(id);
+  };
   useSecret(Object.keys(keys).length > 0);
   return (
     <PageFrame
@@ -36,7 +43,7 @@ export function Page(): JSX.Element {
         <Step n={1} title="Who sends?" isDone={key !== undefined || isSending}>
           <div class="choices" role="group" aria-label="Sender">
             {SENDERS.map(({ id, name, note }) => (
-              <button key={id} type="button" class="choice" aria-pressed={id === sender} onClick={() => setSender(id)}>
+              <button key={id} type="button" class="choice" aria-pressed={id === sender} onClick={() => choose(id)}>
                 <strong>{name}</strong>
                 <span class="soft small">{note}</span>
               </button>
@@ -47,6 +54,7 @@ export function Page(): JSX.Element {
             send={chosen.send}
             keyName={chosen.keyName}
             made={key ?? null}
+            making={making}
             onMade={(made) => setKeys((last) => ({ ...last, [sender]: made }))}
           />
         </Step>
