@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Route } from "playwright-core";
 import { describeConsole } from "../support/console/console.js";
 import { press, reach, wereRefused, write } from "../support/console/hands.js";
 import { SIGNUP_SCHEMA, textAt, until, type TestWorkspace } from "../support/service/app.js";
@@ -128,6 +129,26 @@ describeConsole("what arrives", (console) => {
       await page.getByText("is registered.").waitFor();
       for (const name of ["schemas", "datasets"])
         assert.equal(((await workspace.send("GET", `/v1/${name}`)).body[name] as unknown[]).length, 1, name);
+    });
+
+    it("have one dataset where the answer to making it was lost", async () => {
+      const workspace = await fresh();
+      const { page, wrongs } = await console().open(workspace, { path: "/new-schema", as: "admin" });
+      const lose = async (route: Route): Promise<void> => {
+        await route.fetch();
+        await route.abort();
+      };
+      await page.route("**/v1/datasets", lose, { times: 1 });
+      await page.getByLabel("Schema id").fill("visit");
+      const register = page.getByRole("button", { name: "Register", exact: true });
+      await register.click();
+      await page.getByText("The service is away").waitFor();
+      await register.click();
+      await page.getByText("is registered.").waitFor();
+      const { body } = await workspace.send("GET", "/v1/datasets");
+      assert.equal((body["datasets"] as unknown[]).length, 1);
+      // The lost answer.
+      (wrongs as string[]).splice(0);
     });
 
     it("are registered by keyboard alone", async () => {

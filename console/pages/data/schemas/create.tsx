@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useAction } from "../../../api/hooks.js";
 import { api } from "../../../api/http.js";
-import type { Schema } from "../../../api/records.js";
+import type { Dataset, Schema } from "../../../api/records.js";
 import { go, href } from "../../../state/router.js";
 import { useUnsaved } from "../../../state/unsaved.js";
 import {
@@ -55,6 +55,12 @@ export const CompatibilityField = ({
   />
 );
 
+async function hasDataset(schemaId: string): Promise<boolean> {
+  const path = "/v1/datasets?limit=100";
+  const { datasets } = await api<{ readonly datasets: readonly Dataset[] }>("GET", path);
+  return datasets.some(({ schema_id: of }) => of === schemaId);
+}
+
 export function Page(): JSX.Element {
   const [id, setId] = useState("");
   const [text, setText] = useState(EXAMPLE);
@@ -64,11 +70,12 @@ export function Page(): JSX.Element {
   const storing = useAction(async () => {
     const head = { ...(id.trim() !== "" && { schema_id: id.trim() }), compatibility };
     const body = `${JSON.stringify(head).slice(0, -1)},"schema":${text}}`;
-    // Where the dataset failed, the schema is there already.
+    // Where the dataset failed, the schema is there already, and where only the answer was lost, so is the dataset.
+    const isAgain = registered.current?.body === body;
     if (registered.current?.body !== body)
       registered.current = { body, made: await api<Schema>("POST", "/v1/schemas", body) };
     const { made } = registered.current;
-    if (isFolded)
+    if (isFolded && !(isAgain && (await hasDataset(made.schema_id))))
       await api("POST", "/v1/datasets", { name: made.schema_id, schema_id: made.schema_id, unified_profile: true });
     return made;
   });
