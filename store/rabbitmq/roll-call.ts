@@ -81,7 +81,6 @@ async function callOnce(connection: Connection, names: QueueNames, ms: number): 
   const standing = async () => (await connection.queueDeclare({ queue: names.workers, passive: true })).consumerCount;
   const count = await standing();
   if (count === 0) return [];
-  // Each stands there twice. One of which the broker has ended a connection does not answer, so the others are too few.
   // Where nobody hears a call the broker closes its channel, of which the log need not tell.
   const channel = await connection.acquire({ emitErrorsFromChannel: true });
   const answers = new Map<string, Present>();
