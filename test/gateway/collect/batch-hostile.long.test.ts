@@ -242,8 +242,8 @@ describe("Hostile batches", () => {
       return half;
     };
     try {
-      // Of the 48 MiB of a workspace twelve hold 46.8, so one of thirteen is refused while it sends.
-      for (let n = 0; n < 13; n += 1) await begin();
+      // Of the 24 MiB that a workspace has for bodies which have not come whole six hold all, so one of seven is refused while it sends.
+      for (let n = 0; n < 7; n += 1) await begin();
       const answered = (): readonly string[] => halves.flatMap((half) => half.received() || []);
       await eventually("one is refused", () => answered().length > 0);
       // Two, if what the test before sent is not given back yet.
