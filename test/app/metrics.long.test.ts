@@ -19,9 +19,11 @@ describe("GET /metrics", () => {
   const running = useApp({});
 
   it("is open on loopback, and says what part answers", async () => {
+    const up = /^onym_dependency_up\{part="queue"\} 1$/m;
+    // It subscribes right after its start.
+    await eventually("the queue is up", async () => up.test((await read(running())).text));
     const { status, text } = await read(running());
     assert.equal(status, 200);
-    assert.match(text, /^onym_dependency_up\{part="queue"\} 1$/m);
     assert.match(text, /^onym_build_info\{version="\d+\.\d+\.\d+",node="v\d+.*"\} 1$/m);
   });
 
