@@ -27,7 +27,7 @@ describeConsole("on RabbitMQ, MongoDB and Neo4j", (console) => {
     const graph = page.getByRole("group", { name: /Identity graph/ });
     await graph.getByRole("button", { name: /^Link between user_id ada and user_id bob.*a bridge$/ }).waitFor();
     await page.getByRole("region", { name: "Links" }).getByRole("button", { name: "Show" }).first().click();
-    await page.locator(".graph-chosen").getByRole("link", { name: "Unlink…" }).click();
+    await page.locator(".graph-chosen").getByRole("link", { name: "Unlink these two…" }).click();
     await page.getByRole("heading", { name: "Preview: nothing is written yet" }).waitFor();
     await page.getByRole("figure", { name: "Afterwards" }).getByText("2 profiles").waitFor();
     await page.getByRole("button", { name: "Unlink…" }).click();
