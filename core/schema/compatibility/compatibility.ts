@@ -41,10 +41,19 @@ function compare(comparison: Comparison, { previous, next, path, isClosed = fals
   }
   const [before, after] = [objectOf(previous, isClosed), objectOf(next, isClosed)];
   boundProblems(comparison, before, after, path);
-  compareObjects(comparison, before, after, path, whole);
+  const sides = { previous: before, next: after, path, whole };
+  compareObjects(comparison, sides);
   compareArrays(comparison, before, after, path);
   compareUnevaluated(comparison, before, after, path);
-  compareCombinators(comparison, before, after, path, whole);
+  compareCombinators(comparison, sides);
+}
+
+/** A pair of objects; `whole` as in a pair. */
+interface Sides {
+  readonly previous: SchemaObject;
+  readonly next: SchemaObject;
+  readonly path: string;
+  readonly whole: Schema;
 }
 
 const ANYTHING: SchemaObject = {};
@@ -60,18 +69,13 @@ const mapOf = (value: unknown): SchemaObject => (isObject(value) ? value : {});
 const heldBy = (map: SchemaObject, name: string): Schema | undefined =>
   Object.hasOwn(map, name) && isSchema(map[name]) ? map[name] : undefined;
 
-function compareObjects(
-  comparison: Comparison,
-  previous: SchemaObject,
-  next: SchemaObject,
-  path: string,
-  whole: Schema,
-): void {
+function compareObjects(comparison: Comparison, sides: Sides): void {
+  const { previous, next, path } = sides;
   compareRequired(comparison, previous, next, path);
-  compareProperties(comparison, previous, next, path, whole);
+  compareProperties(comparison, sides);
   for (const keyword of ["additionalProperties", "unevaluatedProperties", "propertyNames"])
     compareOne(comparison, previous, next, path, keyword);
-  compareDependencies(comparison, previous, next, path, whole);
+  compareDependencies(comparison, sides);
 }
 
 /** A schema for the other properties, or for the names, in both versions; when absent it accepts everything. */
@@ -93,13 +97,7 @@ function compareRequired(comparison: Comparison, previous: SchemaObject, next: S
     if (!before.has(name)) comparison.refuse(`${path}.required`, `makes ${name} required`);
 }
 
-function compareProperties(
-  comparison: Comparison,
-  previous: SchemaObject,
-  next: SchemaObject,
-  path: string,
-  whole: Schema,
-): void {
+function compareProperties(comparison: Comparison, { previous, next, path, whole }: Sides): void {
   for (const keyword of ["properties", "patternProperties"] as const) {
     const before = mapOf(previous[keyword]);
     const after = mapOf(next[keyword]);
@@ -180,13 +178,7 @@ function compareUnevaluated(comparison: Comparison, previous: SchemaObject, next
     if (at >= left) compareWith(unevaluatedItems, was, `items.${at}`);
 }
 
-function compareDependencies(
-  comparison: Comparison,
-  previous: SchemaObject,
-  next: SchemaObject,
-  path: string,
-  whole: Schema,
-): void {
+function compareDependencies(comparison: Comparison, { previous, next, path, whole }: Sides): void {
   for (const keyword of ["dependentRequired", "dependentSchemas", "dependencies"]) {
     const before = mapOf(previous[keyword]);
     const after = mapOf(next[keyword]);
@@ -240,14 +232,9 @@ const COMBINATORS: readonly (readonly string[])[] = [["anyOf"], ["oneOf"], ["not
 /** Where something is unevaluated, these must stay the same too. */
 const DEPENDENT: typeof COMBINATORS = [["dependentSchemas"], ["dependencies"]];
 
-function compareCombinators(
-  comparison: Comparison,
-  previous: SchemaObject,
-  next: SchemaObject,
-  path: string,
-  whole: Schema,
-): void {
-  compareAllOf(comparison, previous, next, path, whole);
+function compareCombinators(comparison: Comparison, sides: Sides): void {
+  const { previous, next, path } = sides;
+  compareAllOf(comparison, sides);
   // Without the combinator, what it evaluated counts as unevaluated.
   const isOpen = next["unevaluatedProperties"] === undefined && next["unevaluatedItems"] === undefined;
   for (const group of isOpen ? COMBINATORS : [...COMBINATORS, ...DEPENDENT]) {
@@ -259,13 +246,7 @@ function compareCombinators(
 
 const UNEVALUATED = ["unevaluatedProperties", "unevaluatedItems"];
 
-function compareAllOf(
-  comparison: Comparison,
-  previous: SchemaObject,
-  next: SchemaObject,
-  path: string,
-  whole: Schema,
-): void {
+function compareAllOf(comparison: Comparison, { previous, next, path, whole }: Sides): void {
   const before = Array.isArray(previous["allOf"]) ? previous["allOf"].filter(isSchema) : [];
   const after = Array.isArray(next["allOf"]) ? next["allOf"].filter(isSchema) : [];
   const isClosed = UNEVALUATED.some((keyword) => next[keyword] === false);
