@@ -63,17 +63,19 @@ export function createErasureTask(deps: ErasureDeps): Task {
     if (deps.purge.isDue()) await deps.purge.run();
   };
 
+  const endRound = async (): Promise<number> => {
+    const pause = isRoundBusy ? 0 : IDLE_MS;
+    [after, isRoundBusy] = [null, false];
+    await purgeLate();
+    return pause;
+  };
+
   return {
     name: "erasure",
     isWaiting: () => [...away.values()].some(({ until }) => until > performance.now()),
     step: async () => {
       const open: readonly Erasure[] = await deps.erasures.openErasures({ limit: OPEN_PER_PAGE, after });
-      if (open.length === 0) {
-        const pause = isRoundBusy ? 0 : IDLE_MS;
-        [after, isRoundBusy] = [null, false];
-        await purgeLate();
-        return pause;
-      }
+      if (open.length === 0) return endRound();
       const end = performance.now() + PIECES_MS;
       const deleted: Erasure[] = [];
       let isBusy = false;
@@ -95,15 +97,12 @@ export function createErasureTask(deps: ErasureDeps): Task {
         if (!(await deps.purge.run())) return RETRY_MS;
         for (const erasure of deleted) await completeErasure(deps, erasure, deps.now(erasure.workspace));
       }
-      if (failed !== null && !isBusy) throw failed.error;
+      if (failed !== null && !isRoundBusy) throw failed.error;
       if (failed !== null) {
         const { erasureId, error } = failed;
         deps.log.warn({ erasureId, ...describeError(error) }, "an erasure waits for a dependency, the others go on");
       }
-      if (isBusy || after !== open.at(-1)!.erasureId || open.length === OPEN_PER_PAGE) return 0;
-      [after, isRoundBusy] = [null, false];
-      await purgeLate();
-      return IDLE_MS;
+      return after === open.at(-1)!.erasureId && open.length < OPEN_PER_PAGE ? endRound() : 0;
     },
   };
 }
