@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Copying, DocumentRows } from "../../core/ports/copying.js";
+import type { Copying, DocumentRows, GraphCopying } from "../../core/ports/copying.js";
 import {
   copiedDocumentBackends,
   copiedGraphBackends,
@@ -7,18 +7,37 @@ import {
   placeBackends,
 } from "../support/copying/backends.js";
 import { identifierKey } from "../../core/event/event.js";
+import { newId } from "../../core/ids.js";
 import { anEvent, tombOf } from "../support/builders.js";
-import { runContract } from "../support/contract.js";
+import { runContract, type Backend } from "../support/contract.js";
 import { dumpAll, loadAll, sorted } from "../support/copying/rows.js";
 import { fillMembers, memberCopyingContract, ofThese } from "./copying-members.contract.js";
 import { damageContract } from "./events/damage.contract.js";
 import { documentCopyingContract, fillDocuments, graphCopyingContract } from "./copying.contract.js";
 import { placeContract } from "./place.contract.js";
-import { verifyGraphContract } from "./verify-graph.contract.js";
+import { verifyGraphContract, type VerifiedGraph } from "./verify-graph.contract.js";
+
+/** Neo4j is shared by all tests: what others stored before is not read again for each sentence. All its ids and keys begin with a time. */
+function sinceNow(backend: Backend<VerifiedGraph>): Backend<VerifiedGraph> {
+  if (backend.name !== "Neo4j") return backend;
+  return {
+    ...backend,
+    place: async () => {
+      const [place, began] = [await backend.place(), newId<string>()];
+      const open = async (): Promise<VerifiedGraph> => {
+        const port = await place.open();
+        const dump: GraphCopying["dump"] = (kind, page) =>
+          port.copying.dump(kind, { ...page, after: page.after ?? began });
+        return { ...port, copying: { ...port.copying, dump } };
+      };
+      return { ...place, open };
+    },
+  };
+}
 
 runContract("Copying of the graph", graphCopyingContract, copiedGraphBackends);
 runContract("The place of a catalog", placeContract, placeBackends);
-runContract("Verifying the graph", verifyGraphContract, copiedGraphBackends);
+runContract("Verifying the graph", verifyGraphContract, copiedGraphBackends.map(sinceNow));
 runContract("Copying of members", memberCopyingContract, copiedMemberBackends);
 runContract("Copying of the documents", documentCopyingContract, copiedDocumentBackends);
 runContract("EventStore with damaged rows", damageContract, copiedDocumentBackends);
