@@ -75,15 +75,6 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
   };
   const deliverDeps: DeliverDeps = { ...deps, by, isFree, random };
 
-  const hasRoom = ({ workspace, failing }: Webhook): boolean => {
-    const all = [...running.values()].map((one) => one.webhook);
-    return (
-      all.length < OF_PROCESS &&
-      all.filter((one) => one.workspace === workspace).length < OF_WORKSPACE &&
-      (failing === null || all.filter((one) => one.failing !== null).length < OF_FAILING)
-    );
-  };
-
   const failedUntil = new Map<WorkspaceId | WebhookId, number>();
   const isFailing = (id: WorkspaceId | WebhookId): boolean => {
     if ((failedUntil.get(id) ?? -Infinity) > performance.now()) return true;
@@ -130,14 +121,21 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
   };
 
   const waitsSince = ({ webhookId }: Webhook): number => endedAt.get(webhookId) ?? 0;
-  /** Those that wait longest have the free places. */
+  /** Those that wait longest have the free places. Each end of a turn comes here: it goes no further than there are places. */
   const beginReady = (): void => {
-    if (closing.signal.aborted || running.size >= OF_PROCESS) return;
-    ready = ready.filter((webhook) => {
-      if (!hasRoom(webhook)) return true;
-      running.set(webhook.webhookId, { webhook, ended: run(webhook) });
-      return false;
-    });
+    if (closing.signal.aborted) return;
+    const places = createPlaces();
+    for (const { webhook } of running.values()) places.take(webhook);
+    const left: Webhook[] = [];
+    let at = 0;
+    for (; at < ready.length && running.size < OF_PROCESS; at += 1) {
+      const webhook = ready[at]!;
+      // One that began while the round went on may have been seen in it before.
+      if (running.has(webhook.webhookId)) continue;
+      if (places.take(webhook)) running.set(webhook.webhookId, { webhook, ended: run(webhook) });
+      else left.push(webhook);
+    }
+    ready = [...left, ...ready.slice(at)];
   };
   const endRound = (): void => {
     ready = seen.toSorted((a, b) => waitsSince(a) - waitsSince(b));
@@ -177,6 +175,22 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
     close: async () => {
       closing.abort();
       await Promise.all([...running.values()].map(({ ended }) => ended));
+    },
+  };
+}
+
+/** The places of each workspace, and of those that failed last time. */
+function createPlaces() {
+  const taken = new Map<WorkspaceId, number>();
+  let failed = 0;
+  return {
+    /** False where there is none. */
+    take: ({ workspace, failing }: Webhook): boolean => {
+      const count = taken.get(workspace) ?? 0;
+      if (count >= OF_WORKSPACE || (failing !== null && failed >= OF_FAILING)) return false;
+      taken.set(workspace, count + 1);
+      if (failing !== null) failed += 1;
+      return true;
     },
   };
 }

@@ -9,10 +9,15 @@ import { aWebhook } from "../contracts/catalog/webhook-store.contract.js";
 /** As many webhooks that are always behind, so many in each workspace; all turns that were begun end with `endTurns`. */
 function crowd(count: number, perWorkspace: number, sizes: (at: number) => Promise<unknown> = async () => null) {
   const workspaces = Array.from({ length: Math.ceil(count / perWorkspace) }, () => newId<WorkspaceId>());
+  let asked = 0;
+  const ids = Array.from({ length: count }, () => newId<WebhookId>()).toSorted();
   // Where it stands in the feed says which one it is.
-  const all = Array.from({ length: count }, (_, n) =>
-    aWebhook(workspaces[Math.floor(n / perWorkspace)]!, { delivered: n }),
-  ).toSorted((a, b) => (a.webhookId < b.webhookId ? -1 : 1));
+  const all = ids.map((webhookId, n) => {
+    const workspace = workspaces[Math.floor(n / perWorkspace)]!;
+    const webhook = aWebhook(workspace, { webhookId, delivered: n });
+    const ask = (): WorkspaceId => ((asked += 1), workspace);
+    return Object.defineProperty(webhook, "workspace", { get: ask });
+  });
   const turns = all.map(() => 0);
   const ends: (() => void)[] = [];
   const deps = {
@@ -36,13 +41,16 @@ function crowd(count: number, perWorkspace: number, sizes: (at: number) => Promi
     isAlone: true,
   } as unknown as WebhookDeps;
   const task = createWebhookTask(deps);
-  const end = (): number => {
-    const ending = ends.splice(0);
+  /** The turns that began first. */
+  const end = (max = Infinity): number => {
+    const ending = ends.splice(0, max);
     for (const one of ending) one();
     return ending.length;
   };
   return {
+    task,
     end,
+    asked: () => asked,
     /** A round, and then all that it began. */
     round: async () => {
       while ((await task.step()) === 0);
@@ -71,6 +79,36 @@ describe("Webhooks that are all behind", () => {
     await round();
     for (let ended = 1; ended > 0; await sleep(2)) ended = end();
     assert.deepEqual(new Set(turns), new Set([1]));
+  });
+
+  it("have one turn at a time, also where one that waited begins while a round goes on", async () => {
+    let gate = Promise.resolve();
+    const { task, end, turns } = crowd(6, 5, async (at) => (at === 1 ? gate : null));
+    await task.step();
+    assert.deepEqual(turns, [1, 1, 1, 1, 0, 1]);
+    let open = (): void => undefined;
+    gate = new Promise((resolve) => (open = resolve));
+    const round = task.step();
+    await sleep(2);
+    end(1);
+    await sleep(2);
+    assert.deepEqual(turns, [1, 1, 1, 1, 1, 1]);
+    open();
+    await round;
+    end(1);
+    await sleep(2);
+    assert.deepEqual(turns, [1, 1, 1, 1, 1, 1]);
+  });
+
+  it("are not all gone through at each end of a turn", async () => {
+    const { round, end, asked } = crowd(5_000, 4);
+    await round();
+    const before = asked();
+    for (let n = 0; n < 10; n += 1) {
+      end();
+      await sleep(2);
+    }
+    assert.ok(asked() - before < 100_000, `${asked() - before} were asked about`);
   });
 
   it("are held up by no workspace whose feed is away, and the keeper waits where all are", async () => {
