@@ -158,7 +158,10 @@ export function createWebhookTask(deps: WebhookDeps): WebhookTask {
         const { webhookId, workspace, delivered } = webhook;
         if (!heads.has(workspace)) heads.set(workspace, await readHead(workspace));
         const head = heads.get(workspace) ?? null;
-        if (head === null) continue;
+        if (head === null) {
+          lags.keep(webhook);
+          continue;
+        }
         lags.saw(webhook, head);
         if (head !== delivered && !running.has(webhookId) && !isFailing(webhookId) && isFree(webhook))
           seen.push(webhook);
@@ -204,6 +207,11 @@ function createLags() {
       if (delivered >= head) return;
       const known = standing.get(webhookId);
       round.set(webhookId, known !== undefined && delivered < known.head ? known : { head, since: performance.now() });
+    },
+    /** The end of its feed is not known now: it is as far behind as it was. */
+    keep: ({ webhookId }: Webhook): void => {
+      const known = standing.get(webhookId);
+      if (known !== undefined) round.set(webhookId, known);
     },
     endRound: (): void => {
       standing = round;

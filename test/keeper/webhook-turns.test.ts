@@ -111,6 +111,17 @@ describe("Webhooks that are all behind", () => {
     assert.ok(asked() - before < 100_000, `${asked() - before} were asked about`);
   });
 
+  it("are as far behind as they were while their feed is away", async () => {
+    let isAway = false;
+    const away = new AppError("unavailable", "It is away.");
+    const { task, round } = crowd(1, 1, async () => assert.ok(!isAway, away));
+    await round();
+    await sleep(50);
+    isAway = true;
+    await assert.rejects(round(), away);
+    assert.ok(task.lagMs() >= 50);
+  });
+
   it("are held up by no workspace whose feed is away, and the keeper waits where all are", async () => {
     const away = new AppError("unavailable", "It is away.");
     const one = crowd(20, 4, async (at) => assert.ok(at !== 2, away));
