@@ -1,7 +1,8 @@
 import { talliedBy } from "../commands/audiences/follow.js";
 import type { AudienceSet, StandingTally } from "../core/audience/audience.js";
+import { isDamaged } from "../core/errors.js";
 import type { TallyId, WorkspaceId } from "../core/ids.js";
-import type { Log } from "../core/log.js";
+import { describeError, type Log } from "../core/log.js";
 import type { AudienceStore, TallyChange } from "../core/ports/audience-store.js";
 import type { Arrival, EventStore } from "../core/ports/event-store.js";
 import type { TallyStore } from "../core/ports/tally-store.js";
@@ -151,7 +152,7 @@ async function forgetSome(
   const gone = new Set<TallyId>();
   for (const tallyId of all.slice(0, FORGOTTEN_PER_PIECE)) {
     const after = forgotten.get(tallyId) ?? null;
-    const next = await deps.tallies.forget(workspace, tallyId, { limit: FACETS_PER_PIECE, after });
+    const next = await forgetPiece(deps, workspace, tallyId, after);
     forgotten.set(tallyId, next);
     if (next !== null) break;
     gone.add(tallyId);
@@ -162,4 +163,20 @@ async function forgetSome(
     const left = current.forgotten.filter((one) => !gone.has(one));
     return left.length < current.forgotten.length ? { ...current, forgotten: left } : null;
   });
+}
+
+/** Null, too, where its rows cannot be read: those that stay mean nothing to anybody, because its id never comes again. */
+async function forgetPiece(
+  { tallies, log }: TallyDeps,
+  workspace: WorkspaceId,
+  tallyId: TallyId,
+  after: string | null,
+): Promise<string | null> {
+  try {
+    return await tallies.forget(workspace, tallyId, { limit: FACETS_PER_PIECE, after });
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    log.error({ workspace, tallyId, ...describeError(error) }, "counts that nobody needs stay on a damaged page");
+    return null;
+  }
 }

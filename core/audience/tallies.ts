@@ -5,6 +5,7 @@ import { countingOf, rowIn, rowInTurns, type Counting, type Row, type SeenEvent 
 import { formOf } from "../rule/form.js";
 import { talliesOf, type Tally } from "../rule/rule.js";
 import {
+  AUDIENCES_MAX,
   resolvedRules,
   type AudienceBody,
   type AudienceChange,
@@ -13,12 +14,15 @@ import {
 } from "./audience.js";
 
 export const TALLIES_MAX = 50;
-/** So many tallies may wait to be forgotten, and so many deleted audiences for their members to leave: each change rewrites the list of them. */
+/**
+ * So many tallies may wait to be forgotten, and so many deleted audiences beside those that may stand for their members to leave: each
+ * change rewrites the list of them.
+ */
 export const LEAVING_MAX = 200;
 
 /** The tallies of a set whose audiences change so: those that a rule needs stand, and the others are still to be forgotten. */
 export function followTallies(
-  current: Omit<AudienceBody, "audiences">,
+  current: AudienceBody,
   { audiences, deleted, fence = current.fence }: AudienceChange,
 ): AudienceBody {
   const needed = new Map<string, Tally>();
@@ -40,8 +44,10 @@ export function followTallies(
   }));
   const tallies = [...kept, ...begun];
   const forgotten = [...current.forgotten, ...left];
-  const isLeaving = left.length > 0 && forgotten.length > LEAVING_MAX;
-  if (isLeaving || (deleted.length > current.deleted.length && deleted.length > LEAVING_MAX)) throw tooManyLeave();
+  if (left.length > 0 && forgotten.length > LEAVING_MAX) throw tooManyLeave();
+  // Whoever makes one is refused, and nobody who deletes one.
+  const isMore = audiences.length > current.audiences.length;
+  if (isMore && audiences.length + deleted.length > AUDIENCES_MAX + LEAVING_MAX) throw tooManyLeave();
   return { audiences, deleted, tallies, forgotten, ...(fence !== undefined && { fence }) };
 }
 

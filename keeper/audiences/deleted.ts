@@ -2,7 +2,9 @@ import { lookAtProfiles } from "../../commands/audiences/look.js";
 import { publishAll } from "../../commands/audiences/publish.js";
 import type { AudienceSet, AudienceChange } from "../../core/audience/audience.js";
 import { originOf, type Cause, type Entry } from "../../core/audience/seat.js";
+import { isDamaged } from "../../core/errors.js";
 import type { AudienceId, ProfileId, WorkspaceId } from "../../core/ids.js";
+import { describeError } from "../../core/log.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
 
 const CHANGED: Cause = "changed";
@@ -14,11 +16,7 @@ const CHANGED: Cause = "changed";
 export async function endDeleted(deps: AudienceDeps, workspace: WorkspaceId, set: AudienceSet): Promise<boolean> {
   const [audienceId] = set.deleted;
   if (audienceId === undefined) return false;
-  // A page at a time: it may have millions, and others wait for what comes next.
-  if (await lookAtMembers(deps, workspace, audienceId)) return true;
-  // Whoever began a look before the audience was deleted may still let somebody in. These looks are lost now.
-  await lookAtClaimed(deps, workspace);
-  if (await lookAtMembers(deps, workspace, audienceId)) return true;
+  if (await hasMembers(deps, workspace, audienceId)) return true;
   await publishAll(deps, workspace);
   const at = deps.now(workspace);
   const entry: Entry = { type: "audience_deleted", at, audienceId };
@@ -29,6 +27,22 @@ export async function endDeleted(deps: AudienceDeps, workspace: WorkspaceId, set
       : null,
   );
   return true;
+}
+
+/** Looks at some of them. False once none are left, or none of those that are left can be read: the next look at one of them lets it out. */
+async function hasMembers(deps: AudienceDeps, workspace: WorkspaceId, audienceId: AudienceId): Promise<boolean> {
+  try {
+    // A page at a time: it may have millions, and others wait for what comes next.
+    if (await lookAtMembers(deps, workspace, audienceId)) return true;
+    // Whoever began a look before the audience was deleted may still let somebody in. These looks are lost now.
+    await lookAtClaimed(deps, workspace);
+    return await lookAtMembers(deps, workspace, audienceId);
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    const fields = { workspace, audienceId, ...describeError(error) };
+    deps.log.error(fields, "members of a deleted audience stay on a damaged page");
+    return false;
+  }
 }
 
 async function lookAtClaimed(deps: AudienceDeps, workspace: WorkspaceId): Promise<void> {

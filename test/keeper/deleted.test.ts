@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AppError } from "../../core/errors.js";
 import { newId, type AudienceId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { AudienceSet } from "../../core/audience/audience.js";
 import type { SeatSave } from "../../core/ports/seat-store.js";
@@ -8,15 +9,17 @@ import { endDeleted } from "../../keeper/audiences/deleted.js";
 const workspace = newId<WorkspaceId>();
 
 /** A deleted audience with so many members. */
-function aDeletedAudience(count: number) {
+function aDeletedAudience(count: number, membersOf: () => void = () => undefined) {
   const audienceId = newId<AudienceId>();
   const members = new Set(Array.from({ length: count }, () => newId<ProfileId>()));
   let set: AudienceSet = { version: "1", audiences: [], deleted: [audienceId], tallies: [], forgotten: [] };
   const told: string[] = [];
   /** Begun before it was deleted: somebody who is let in all the same. */
   let lateMember: ProfileId | null = null;
+  const lines: string[] = [];
   const deps = {
     now: () => 1,
+    log: { error: (_: object, text: string) => lines.push(text) },
     identity: {
       resolveAll: async (_: WorkspaceId, ids: readonly ProfileId[]) =>
         ids.map((profileId) => ({ profileId, size: 1, members: [] })),
@@ -28,8 +31,10 @@ function aDeletedAudience(count: number) {
         (set = { ...set, ...change(set) }),
     },
     seats: {
-      members: async (_: WorkspaceId, __: AudienceId, { limit }: { readonly limit: number }) =>
-        [...members].slice(0, limit).map((profileId) => ({ profileId, since: 1 })),
+      members: async (_: WorkspaceId, __: AudienceId, { limit }: { readonly limit: number }) => {
+        membersOf();
+        return [...members].slice(0, limit).map((profileId) => ({ profileId, since: 1 }));
+      },
       claimed: async () => {
         if (lateMember !== null) members.add(lateMember);
         lateMember = null;
@@ -47,6 +52,7 @@ function aDeletedAudience(count: number) {
     audienceId,
     members,
     told,
+    lines,
     letIn: (profileId: ProfileId) => (lateMember = profileId),
     step: () => endDeleted(deps, workspace, set),
   };
@@ -66,5 +72,14 @@ describe("A deleted audience", () => {
     letIn(newId<ProfileId>());
     while (await step());
     assert.deepEqual(told, [`deleted:${audienceId} of 0`]);
+  });
+
+  it("is no more also where members of it cannot be read: it would hold up those that are deleted after it", async () => {
+    const { audienceId, told, lines, step } = aDeletedAudience(5, () => {
+      throw new AppError("damaged", "A stored record is damaged: members.");
+    });
+    assert.deepEqual([await step(), await step()], [true, false]);
+    assert.deepEqual(told, [`deleted:${audienceId} of 5`]);
+    assert.deepEqual(lines, ["members of a deleted audience stay on a damaged page"]);
   });
 });

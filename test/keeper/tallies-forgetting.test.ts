@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLog } from "../../app/logger.js";
 import { AppError } from "../../core/errors.js";
-import { NO_AUDIENCES, type AudienceSet } from "../../core/audience/audience.js";
+import { NO_AUDIENCES, type AudienceSet, type StandingTally } from "../../core/audience/audience.js";
 import { newId, type TallyId, type WorkspaceId } from "../../core/ids.js";
 import type { TallyChange } from "../../core/ports/audience-store.js";
 import type { ForgetPage } from "../../core/ports/tally-store.js";
@@ -63,6 +63,32 @@ describe("Tallies that are to be forgotten", () => {
     });
     for (let n = 0; n < 10; n += 1) await task.step();
     assert.deepEqual([left(), told], [0, [damaged]]);
+  });
+
+  it("leave the list also where their rows are damaged, and what is to be counted goes on", async () => {
+    const { deps, left } = world(50, () => 1);
+    const told: unknown[] = [];
+    const set = await deps.audiences.audiences(workspace);
+    const [damaged] = set.forgotten;
+    const tally = { schemaId: null, where: [], sum: null };
+    const filling: StandingTally = { tallyId: newId<TallyId>(), tally, filling: { after: null } };
+    await deps.audiences.changeTallies(workspace, () => ({ ...set, tallies: [filling] }));
+    const events = { arrivals: async () => ({ events: [], damaged: [], next: null }) };
+    const tallies = {
+      ...deps.tallies,
+      forget: async (...asked: Parameters<typeof deps.tallies.forget>) => {
+        if (asked[1] !== damaged) return deps.tallies.forget(...asked);
+        throw new AppError("damaged", "A stored record is damaged: tallies.");
+      },
+    };
+    const log = {
+      ...silentLog,
+      error: (fields: Readonly<Record<string, unknown>>) => void told.push(fields["tallyId"]),
+    };
+    const walks = createWalks();
+    for (let n = 0; n < 4; n += 1) await tendTallies({ ...deps, events, tallies, log }, workspace, walks);
+    const after = await deps.audiences.audiences(workspace);
+    assert.deepEqual([left(), told, after.tallies], [0, [damaged], [{ ...filling, filling: null }]]);
   });
 
   it("go piece by piece where they are large, each from where it stands", async () => {

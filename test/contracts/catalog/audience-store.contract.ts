@@ -167,17 +167,24 @@ export const audienceStoreContract: Contract<AudienceStore> = {
     assert.deepEqual(changed.forgotten, [...forgotten, ...full.tallies.map(({ tallyId }) => tallyId)]);
   },
 
-  "refuses a change that leaves more than 200 deleted audiences, and no other one": async ({ port }) => {
+  "refuses another audience where there would be more than 300 with the deleted ones, and no other change": async ({
+    port,
+  }) => {
     const workspace = newWorkspace();
-    const deleted = Array.from({ length: 201 }, () => newId<AudienceId>());
+    const audiences = [anAudience("a"), anAudience("b")];
+    const deleted = Array.from({ length: 298 }, () => newId<AudienceId>());
+    const full = await port.changeAudiences(workspace, () => ({ audiences, deleted }));
     await assert.rejects(
-      port.changeAudiences(workspace, () => ({ audiences: [], deleted })),
+      port.changeAudiences(workspace, () => ({ audiences: [...audiences, anAudience("c")], deleted })),
       { code: "rate_limited" },
     );
-    assert.deepEqual(await port.audiences(workspace), NO_AUDIENCES);
-    const full = await port.changeAudiences(workspace, () => ({ audiences: [], deleted: deleted.slice(1) }));
-    const more = await port.changeAudiences(workspace, () => ({ ...full, audiences: [anAudience("a")] }));
-    assert.deepEqual([more.audiences.length, more.deleted], [1, full.deleted]);
+    assert.deepEqual(await port.audiences(workspace), full);
+    const none = [...deleted, ...audiences.map(({ audienceId }) => audienceId)];
+    const emptied = await port.changeAudiences(workspace, () => ({ audiences: [], deleted: none }));
+    assert.deepEqual([emptied.audiences, emptied.deleted], [[], none]);
+    const begun = { audiences: [anAudience("c")], deleted: none.slice(1) };
+    const more = await port.changeAudiences(workspace, () => begun);
+    assert.deepEqual([more.audiences, more.deleted], [begun.audiences, begun.deleted]);
   },
 
   "puts other tallies in their place, and leaves the audiences": async ({ port }) => {
