@@ -12,9 +12,12 @@ export type Turn = "nothing" | "waits" | "more" | "busy";
 
 export interface MarkLooks {
   look(): Promise<Turn>;
-  /** How old the oldest of the marks was that the last look came to, milliseconds. */
-  ageMs(): number;
+  /** Whether one of the marks that the last look came to had waited for long. */
+  isLate(): boolean;
 }
+
+/** A change that is younger is being followed in time. */
+const LATE_MS = 10_000;
 
 /** `profile` is null where the uid names nobody any more. */
 interface Named {
@@ -27,7 +30,8 @@ interface Found {
   readonly open: Map<WorkspaceId, Named[]>;
   readonly profiles: Set<string>;
   hasWaiting: boolean;
-  ageMs: number;
+  isLate: boolean;
+  readonly isOld: (mark: Mark) => boolean;
 }
 
 /**
@@ -36,25 +40,29 @@ interface Found {
  */
 export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Parking): MarkLooks {
   const walk = createMarkWalk(deps.marks);
+  const followed = createFollowed();
+  const isOld = (mark: Mark): boolean => deps.now(mark.workspace) - mark.since > LATE_MS && !followed.isRecent(mark);
   /** Seen since the walk began. */
   let hasWaiting = false;
-  let ageMs = 0;
+  let isLate = false;
 
   const look = async (): Promise<Turn> => {
-    const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false, ageMs: 0 };
+    const begunAt = performance.now();
+    const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false, isLate: false, isOld };
     const isWhole = await walk({
       take: (some) => nameSome(deps, some, found, pauses, parking),
       isFull: () => found.profiles.size >= PER_LOOK,
       hasOpen: (workspace) => found.open.has(workspace),
       isParked: (workspace) => !parking.isFree(workspace),
     });
-    ageMs = found.ageMs;
+    isLate = found.isLate;
     let isBusy = false;
     let room = PER_LOOK;
     for (const [workspace, named] of found.open) {
-      const noted = await parking.attempt(workspace, () => lookAtNamed(deps, pauses, workspace, { named, room }));
-      isBusy ||= noted !== null;
-      room -= noted ?? 0;
+      const looked = await parking.attempt(workspace, () => lookAtNamed(deps, pauses, workspace, { named, room }));
+      isBusy ||= looked !== null;
+      room -= looked?.noted ?? 0;
+      followed.note(looked?.done ?? [], begunAt);
     }
     const isAnyWaiting = hasWaiting || found.hasWaiting;
     hasWaiting = isAnyWaiting && !isWhole;
@@ -62,7 +70,7 @@ export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Par
     if (!isWhole) return "more";
     return isAnyWaiting ? "waits" : "nothing";
   };
-  return { look, ageMs: () => ageMs };
+  return { look, isLate: () => isLate };
 }
 
 async function nameSome(
@@ -82,7 +90,7 @@ async function nameSome(
     const uids = its.map(({ uid }) => uid);
     const profiles = await deps.identity.resolveAll(workspace, uids, 0);
     for (const [n, mark] of its.entries()) add(found, pauses, { mark, profile: profiles[n]! });
-    for (const { since } of its) found.ageMs = Math.max(found.ageMs, deps.now(workspace) - since);
+    found.isLate ||= its.some(found.isOld);
   };
   await Promise.all(
     [...byWorkspace].map(([workspace, its]) => parking.attemptPart(workspace, () => resolve(workspace, its))),
@@ -106,17 +114,40 @@ function add(found: Found, pauses: Pauses, named: Named): void {
   found.open.set(workspace, its);
 }
 
-/** Answers how many profiles of notes it looked at with them. */
+/** Answers how many profiles of notes it looked at with them, and the marks whose looks went through. */
 async function lookAtNamed(
   deps: AudienceDeps,
   pauses: Pauses,
   workspace: WorkspaceId,
   { named, room }: { readonly named: readonly Named[]; readonly room: number },
-): Promise<number> {
+): Promise<{ readonly noted: number; readonly done: readonly Mark[] }> {
   const profiles = new Map(named.flatMap(({ profile }) => (profile === null ? [] : [[profile.profileId, profile]])));
   const { noted, lost } = await lookAtMoved(deps, workspace, { changed: [...profiles.keys()], room });
   for (const profile of profiles.values()) pauses.looked(workspace, profile);
-  const done = named.filter(({ profile }) => profile === null || !lost.has(profile.profileId));
-  await deps.marks.clear(done.map(({ mark }) => mark));
-  return noted;
+  const isDone = ({ profile }: Named): boolean => profile === null || !lost.has(profile.profileId);
+  const done = named.filter(isDone).map(({ mark }) => mark);
+  await deps.marks.clear(done);
+  return { noted, done };
+}
+
+const keyOf = ({ workspace, uid }: Mark): string => `${workspace}:${uid}`;
+const isOver = (at: number): boolean => at + LATE_MS < performance.now();
+
+/** Which were followed just now: one that is marked again during its look keeps its `since`, though only what came later waits. */
+function createFollowed() {
+  /** When the marks were read, in that order. */
+  const readAt = new Map<string, number>();
+  return {
+    isRecent: (mark: Mark): boolean => !isOver(readAt.get(keyOf(mark)) ?? -Infinity),
+    note: (marks: readonly Mark[], at: number): void => {
+      for (const key of marks.map(keyOf)) {
+        readAt.delete(key);
+        readAt.set(key, at);
+      }
+      for (const [key, one] of readAt) {
+        if (!isOver(one)) break;
+        readAt.delete(key);
+      }
+    },
+  };
 }

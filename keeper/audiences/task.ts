@@ -19,8 +19,6 @@ const TIME: Cause = "time";
 const NEW_ROUND = { isBusy: false, isTended: false, isLate: false, tookMs: 0 };
 /** Marks that cannot be read are asked for again after so long. */
 const FAILED_MS = 60_000;
-/** A change that is younger is being followed in time. */
-const LATE_MS = 10_000;
 
 /** Keeps the stored members of audiences true: looks at profiles that changed, whose time came, or that a new rule has not judged. */
 export function createAudienceTask(deps: AudienceDeps): Task {
@@ -91,7 +89,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
       isPaused = turn === "waits";
       if (turn === "more" || turn === "busy") round.isBusy = true;
       if (turn === "busy") round.isTended = true;
-      if (marked.ageMs() > LATE_MS) round.isLate = true;
+      if (marked.isLate()) round.isLate = true;
       const reached = await goRound();
       round.tookMs += performance.now() - begunAt;
       const { isBusy, isTended, tookMs } = round;

@@ -64,6 +64,8 @@ function aHub(size: number, resolves: (workspace: WorkspaceId) => void = () => u
     setNow: (ms: number) => void (now = ms),
     markHub: (count: number, from: number) =>
       (marks = [...marks, ...Array.from({ length: count }, (_, n) => markOf(hub, from + n))]),
+    /** A change of each of them. */
+    markAgain: () => (marks = marks.map((mark) => ({ ...mark, markId: newId<MarkId>() }))),
     markOther: (since: number) => (marks = [...marks, markOf(other, since)]),
     left: (workspace: "hub" | "other") =>
       marks.filter((mark) => mark.workspace === (workspace === "hub" ? hub : other)).length,
@@ -95,6 +97,18 @@ describe("Looks at what is marked", () => {
     assert.equal(task.isBehind!(), true);
     await steps(task, 1);
     assert.equal(task.isBehind!(), false);
+  });
+
+  it("are not behind because one identifier changes during each of them", async () => {
+    let change = (): unknown => null;
+    const { task, markOther, markAgain, setNow, left } = aHub(1, () => void change());
+    change = markAgain;
+    markOther(1_000);
+    for (let n = 1; n < 30; n += 1) {
+      setNow(n * 1_000 + 500);
+      await steps(task, 1);
+      assert.deepEqual([task.isBehind!(), left("other")], [false, 1], `after ${n} s`);
+    }
   });
 });
 
