@@ -9,6 +9,8 @@ const CHANGED: Cause = "changed";
 
 interface Looked {
   readonly hasMoved: boolean;
+  /** More notes may wait to be judged than one turn reads. */
+  readonly hasMore: boolean;
   /** How many profiles stood in the notes that were looked at. */
   readonly noted: number;
   /** Somebody else began a look at these meanwhile. */
@@ -34,7 +36,7 @@ export async function lookAtMoved(
 ): Promise<Looked> {
   const notes = await deps.movements.moved(workspace, NOTES_PER_TURN);
   const hasMoved = notes.length > 0;
-  if (!hasMoved && changed.length === 0) return { hasMoved, noted: 0, lost: new Set() };
+  if (!hasMoved && changed.length === 0) return { hasMoved, hasMore: false, noted: 0, lost: new Set() };
   // Read after the notes: whoever stores an audience later judges all profiles as they are by then.
   const { audiences, deleted } = await deps.audiences.audiences(workspace);
   // Read after the notes, too: when an import has ended, all profiles are judged.
@@ -52,7 +54,7 @@ export async function lookAtMoved(
       workspace,
       done.map(({ movedId }) => movedId),
     );
-  return { hasMoved, noted: noted.length, lost };
+  return { hasMoved, hasMore: isJudged && notes.length === NOTES_PER_TURN, noted: noted.length, lost };
 }
 
 /** Until so many profiles stand in them. */

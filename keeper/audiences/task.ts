@@ -56,7 +56,8 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   };
 
   const tend = async (workspace: WorkspaceId): Promise<boolean> => {
-    const { hasMoved } = await lookAtMoved(deps, workspace);
+    const { hasMoved, hasMore } = await lookAtMoved(deps, workspace);
+    if (hasMore) round.isLate = true;
     const set = await deps.audiences.audiences(workspace);
     // Of deleted audiences seats may be left that wait for a time: they go when it comes.
     if (set.audiences.length + set.deleted.length === 0) return (await lookAtDue(workspace)) || hasMoved;

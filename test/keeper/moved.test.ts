@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Audience } from "../../core/audience/audience.js";
 import type { Seat } from "../../core/audience/seat.js";
 import { newId, type AudienceId, type MarkId, type MovedId, type ProfileId } from "../../core/ids.js";
 import type { WorkspaceId } from "../../core/ids.js";
@@ -13,10 +14,20 @@ const noteOf = (count: number, cause: Moved["cause"] = "changed"): Moved => {
   return { movedId: newId<MovedId>(), profileIds: profilesOf(count), cause };
 };
 
-/** Workspaces that have an audience each, and in each as many notes; `marked`: that profile has a mark, too. */
+const anAudience: Audience = {
+  audienceId: newId<AudienceId>(),
+  name: "a",
+  text: "{}",
+  rule: { kind: "field", field: { kind: "trait", name: "$city" }, test: { op: "$eq", value: "a" } },
+  version: 1,
+  createdAt: 1,
+  build: null,
+};
+
+/** Workspaces that have a deleted audience each, or one that stands, and in each as many notes; `marked`: that profile has a mark, too. */
 function aCrowd(
   crowd: readonly { readonly notes: readonly Moved[]; readonly marked?: ProfileId }[],
-  { hasRounds = true } = {},
+  { hasRounds = true, audiences = [] as readonly Audience[] } = {},
 ) {
   const notes = new Map(crowd.map((one) => [newId<WorkspaceId>(), one.notes]));
   const workspaces = [...notes.keys()];
@@ -24,7 +35,7 @@ function aCrowd(
     marked === undefined ? [] : [{ workspace: workspaces[n]!, uid: marked, markId: newId<MarkId>(), since: n }],
   );
   const looked: ProfileId[] = [];
-  const deleted = [newId<AudienceId>()];
+  const deleted = audiences.length > 0 ? [] : [newId<AudienceId>()];
   let isImporting = false;
   const deps = {
     log: { warn: () => undefined, error: () => undefined },
@@ -61,7 +72,7 @@ function aCrowd(
     },
     audiences: {
       watching: async ({ after }: { after: WorkspaceId | null }) => (hasRounds && after === null ? workspaces : []),
-      audiences: async () => ({ version: "1", audiences: [], deleted, tallies: [], forgotten: [] }),
+      audiences: async () => ({ version: "1", audiences, deleted, tallies: [], forgotten: [] }),
       changeAudiences: async () => undefined,
     },
     limits: {},
@@ -98,6 +109,17 @@ describe("Notes of profiles whose identifiers changed", () => {
     await task.step();
     assert.equal(marks(), 0);
     assert.ok(looked.length >= PER_LOOK && looked.length <= 50 + 2 * PER_LOOK, `${looked.length} in one step`);
+  });
+
+  it("are behind while more wait than are looked at in one turn", async () => {
+    const notes = Array.from({ length: 1_000 }, () => noteOf(1));
+    const { task, left } = aCrowd([{ notes }], { audiences: [anAudience] });
+    // A round may take two steps.
+    for (let n = 0; n < 4; n += 1) await task.step();
+    assert.equal(task.isBehind!(), true);
+    while (left() > 0) await task.step();
+    for (let n = 0; n < 4; n += 1) await task.step();
+    assert.equal(task.isBehind!(), false);
   });
 
   it("go at once where nobody looks", async () => {
