@@ -42,8 +42,8 @@ async function compare(deps: Deps, workspace: WorkspaceId, uid: Uid): Promise<vo
     const before = (await backends.profiles.find(workspace, [uid])).get(uid);
     const truth = await recompute(deps, workspace, uid, before?.pending ?? []);
     if (isSame(before, truth)) return;
-    const isLess = truth.eventCount < (before?.facet.eventCount ?? 0);
-    if (isLess && (await mayHaveExpired(workspace)))
+    // However many events are left: a facet that is older than its newest events may have as many that are gone.
+    if (before !== undefined && (await mayHaveExpired(workspace)))
       return findings.passedOver("facets of events that may have expired");
     const after = (await backends.profiles.find(workspace, [uid])).get(uid);
     if (after?.rev !== before?.rev) continue;
