@@ -46,8 +46,9 @@ export async function planBackfill(
     const errors: readonly ErrorItem[] = [{ path: "since", message }];
     throw new AppError("validation_failed", `since: ${message}.`, { errors });
   }
-  // Another gateway may not know of the dataset yet, and accept events that do not fold.
-  const coversUntil = Math.min(until ?? Infinity, now + limits.catalogLagMs);
+  // Another gateway may not know of the dataset yet, and accept events that do not fold. This moment is always covered: while the clock
+  // is behind it lasts for minutes.
+  const coversUntil = Math.min(until ?? Infinity, now + Math.max(1, limits.catalogLagMs));
   const backfill: Backfill = {
     workspace,
     backfillId: newId<BackfillId>(),

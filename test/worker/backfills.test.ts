@@ -74,12 +74,15 @@ describe("What a backfill covers", () => {
     const workspace = newId<WorkspaceId>();
     const dataset = aDataset({ workspace, schemaId: visit, unifiedProfile: true });
     await backends.catalog.putDataset(dataset);
-    const services = { ...backends, limits: { catalogLagMs: 7_000 } as Services["limits"] };
     const caller = { workspace, keyId: aKeyId(), now: 1_000_000 };
-    const coversUntil = async (until: number | null) =>
-      (await planBackfill(services, caller, dataset.datasetId, { since: null, until })).coversUntil;
+    const coversUntil = async (until: number | null, catalogLagMs = 7_000) => {
+      const services = { ...backends, limits: { catalogLagMs } as Services["limits"] };
+      return (await planBackfill(services, caller, dataset.datasetId, { since: null, until })).coversUntil;
+    };
     assert.equal(await coversUntil(null), 1_007_000);
     assert.equal(await coversUntil(1_003_000), 1_003_000);
     assert.equal(await coversUntil(2_000_000), 1_007_000);
+    assert.equal(await coversUntil(null, 0), 1_000_001, "what came in the moment in which it begins");
+    assert.equal(await coversUntil(1_000_000, 0), 1_000_000);
   });
 });
