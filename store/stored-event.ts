@@ -98,11 +98,14 @@ export const emptied = (outline: Outline, head: EventRecord | null): EventRecord
 });
 const NOTHING = Buffer.from("null");
 
-/** Whether nothing more happens to an event by itself. One whose message is damaged never folds. */
+/**
+ * Whether nothing more happens to an event by itself. One whose message is damaged never folds, and one that died midway in its fold goes on
+ * only when it is replayed.
+ */
 export const isAtRest = (
   head: EventRecord | null,
   { isFolded, isPinned, isDead }: { readonly isFolded: boolean; readonly isPinned: boolean; readonly isDead: boolean },
-): boolean => isFolded || (!isPinned && (isDead || head === null || !isFolding(head)));
+): boolean => isFolded || isDead || (!isPinned && (head === null || !isFolding(head)));
 
 export const droppedToJson = (dropped: readonly DroppedIdentifier[]): string | null =>
   dropped.length === 0 ? null : JSON.stringify(dropped);

@@ -195,8 +195,8 @@ export interface EventStore extends Port {
    * Takes away what these events say, durably: payload, identifiers, timestamp, place in the timeline, and their dead letters. What is left
    * says whose they were, their ids, schemas, keys, `received_at` and fingerprints, and the first reason; it is `dropped`, and never folds or
    * dies. A letter that kills none of them, has a body of its own and names somebody may be somebody else's, so it stays. As `expired`, an
-   * event whose fold is still to come is left alone. An id that is not stored loses its dead letters. Answers how many events this call
-   * dropped.
+   * event whose fold is still to come is left alone; it comes to none that is dead, though its fold had begun. An id that is not stored
+   * loses its dead letters. Answers how many events this call dropped.
    */
   drop(workspace: WorkspaceId, eventIds: readonly EventId[], reason: DropReason): Promise<number>;
   /**

@@ -177,6 +177,22 @@ export const documentCopyingContract: Contract<CopiedDocuments> = {
     for (const { eventId } of folds) assert.equal((await port.events.find(workspace, eventId))?.status, "folded");
   },
 
+  "drops as expired, with its letter, what died after its fold was begun, and never goes on with that fold": async ({
+    port,
+  }) => {
+    const dead = anEvent();
+    const { workspace, eventId } = dead;
+    await port.copying.load("events", [begun(dead)]);
+    assert.equal(await port.events.drop(workspace, [eventId], "expired"), 0);
+    await port.events.bury(aDeadLetter({ workspace, eventId }));
+    assert.equal(await port.events.drop(workspace, [eventId], "expired"), 1);
+    const page = { limit: 10, before: null, eventId: null, reason: null };
+    assert.deepEqual(await port.events.deadLetters(workspace, page), []);
+    await port.events.fold(workspace, [aFold(dead)]);
+    assert.equal((await port.events.find(workspace, eventId))?.status, "dropped");
+    assert.equal((await port.profiles.find(workspace, [aUidOf(workspace, "ada"), aFold(dead).facet])).size, 0);
+  },
+
   "what stands stays as it stands when it is loaded": async ({ port }) => {
     await fill(port);
     const given = await dumpAll<DocumentRows>(port.copying);
