@@ -83,6 +83,7 @@ export async function previewAudience(
   };
 }
 
+/** Of all, without an end: how many there are is a part of the answer. */
 async function drawIds(
   { identity }: Pick<PreviewServices, "identity">,
   workspace: WorkspaceId,

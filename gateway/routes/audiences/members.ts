@@ -17,7 +17,7 @@ import { STATE, stateOf } from "./audiences.js";
 
 const COUNT = Type.Integer({ minimum: 0 });
 const SAMPLE_MAX = 20;
-/** One may take ten seconds, and takes a part of each turn of the event loop. */
+/** One may take ten seconds after it has read the ids of all profiles, and takes a part of each turn of the event loop. */
 const PREVIEWS_AT_ONCE = 4;
 const WAIT_MS = 5_000;
 
