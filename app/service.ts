@@ -1,10 +1,12 @@
 import { aheadOf, type Clock } from "../core/clock.js";
 import { ConfigError, type Config } from "../core/config.js";
 import type { Identity } from "../core/identity/api.js";
+import type { Rules } from "../core/identity/model.js";
 import { rulesOf } from "../core/identity/rules.js";
 import type { WorkspaceId } from "../core/ids.js";
 import { describeError, type Log } from "../core/log.js";
 import type { Metrics } from "../core/metrics.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { StatsStore } from "../core/stats.js";
 import { openValidator } from "../core/schema/validation/validator.js";
 import { createPurge } from "../commands/erasures/purge.js";
@@ -139,25 +141,29 @@ function recordStats(
   return { metrics: withStats(measured, recorder), stats: { read } };
 }
 
-function identityOf(
-  { config, log }: ServiceOptions,
-  { graph, catalog }: Backends,
-  clock: Clock,
-  metrics: Metrics,
-): Identity {
-  const ofWorkspace = async (workspace: WorkspaceId) => {
+/** The rules of each workspace as they stand now. */
+export const rulesIn =
+  (catalog: Pick<CatalogStore, "namespaces" | "identitySettings">) =>
+  async (workspace: WorkspaceId): Promise<Rules> => {
     const [namespaces, settings] = await Promise.all([
       catalog.namespaces(workspace),
       catalog.identitySettings(workspace),
     ]);
     return rulesOf(namespaces, settings);
   };
+
+function identityOf(
+  { config, log }: ServiceOptions,
+  { graph, catalog }: Backends,
+  clock: Clock,
+  metrics: Metrics,
+): Identity {
   const { IDENTITY_TIMEOUT_MS: timeoutMs, PROFILE_TIMEOUT_MS: longTimeoutMs } = config;
   return createIdentity({
     graph,
     timeoutMs,
     longTimeoutMs,
-    rulesOf: ofWorkspace,
+    rulesOf: rulesIn(catalog),
     onProgress: createProgressLog(log),
     metrics,
     now: clock.tick,

@@ -2,9 +2,12 @@ import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { ProfileId, Uid, WorkspaceId } from "../core/ids.js";
 import type { FoundIdentifier } from "../core/identity/api.js";
-import type { ProfileRef } from "../core/identity/model.js";
+import type { ProfileRef, Rules } from "../core/identity/model.js";
+import type { Known } from "../core/identity/tombstone.js";
 import type { ChangeLog, GraphTransactions, ProfileReads } from "../core/ports/identity-graph.js";
-import { refOf } from "./rules/working-state.js";
+import { readSetWith } from "./rules/read-set.js";
+import { sharedIdentifiersOf } from "./rules/shared-identifiers.js";
+import { createWorkingState, refOf } from "./rules/working-state.js";
 
 /** Two identifiers of one profile. */
 export interface Sides extends ProfileRef {
@@ -31,6 +34,21 @@ export function createLookup(graph: Reads) {
   };
   return {
     profiles,
+    /** Read together: what an identifier was seen with counts the others only once. */
+    named: async (
+      workspace: WorkspaceId,
+      identifiers: readonly Identifier[],
+      rules: Rules,
+    ): Promise<readonly Known[]> => {
+      const keys = identifiers.map((one) => identifierKey(workspace, one));
+      const snapshot = await graph.read(workspace, readSetWith({ keys: [...new Set(keys)], pairs: [] }, rules));
+      const shared = sharedIdentifiersOf(createWorkingState(snapshot), { assertion: { identifiers }, keys }, rules);
+      return keys.map((key, n) => ({
+        isKnown: snapshot.identifiers.has(key),
+        isPerson: rules.isPerson(identifiers[n]!.namespace),
+        isShared: shared.has(n),
+      }));
+    },
     /** Null when the two are not in one profile. */
     sides: async (workspace: WorkspaceId, from: Identifier, to: Identifier): Promise<Sides | null> => {
       const [x, y] = [identifierKey(workspace, from), identifierKey(workspace, to)];

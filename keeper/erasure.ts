@@ -4,9 +4,11 @@ import { isUnavailable } from "../core/errors.js";
 import { describeError } from "../core/log.js";
 import type { Erasure } from "../core/identity/erasure.js";
 import type { ErasureId } from "../core/ids.js";
+import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { Task } from "./task.js";
 
 export interface ErasureDeps extends ContinueServices {
+  readonly catalog: Pick<CatalogStore, "findWorkspace">;
   readonly purge: Purge;
 }
 

@@ -179,11 +179,11 @@ async function countKept(
   erasureId: ErasureId,
   tombs: readonly Tomb[],
 ): Promise<number> {
-  const { catalog, events, graph: erasures } = backends;
+  const { events, graph: erasures } = backends;
   let count = 0;
   for (let after: string | null = null; ;) {
     const page: Namings = await events.naming(workspace, tombs, { limit: NAMED_PER_READ, after });
-    const going = (await findErased({ catalog, events, erasures, identity }, workspace, page.found)).get(erasureId);
+    const going = (await findErased({ events, erasures, identity }, workspace, page.found)).get(erasureId);
     for (const id of [...(going?.events ?? []), ...(going?.letters ?? [])]) {
       findings.found("erased_bytes", id);
       count += 1;

@@ -13,6 +13,7 @@ import { askForBackup } from "../backup-socket.js";
 import { servicesOf } from "../gateway.js";
 import { openBackends } from "../backends.js";
 import { createLifecycle } from "../lifecycle.js";
+import { rulesIn } from "../service.js";
 import { contributeWith } from "../worker.js";
 import { verifyDocuments } from "./documents.js";
 import { createFindings, type Findings } from "./findings.js";
@@ -64,8 +65,8 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () =
     lifecycle.opened("validator", () => validator.close());
     const requireSchema = createSchemaReader(backends.catalog);
     const contribute = contributeWith(validator);
-    const { graph, stats } = backends;
-    const identity = createIdentity({ graph, timeoutMs: config.IDENTITY_TIMEOUT_MS });
+    const { catalog, graph, stats } = backends;
+    const identity = createIdentity({ graph, timeoutMs: config.IDENTITY_TIMEOUT_MS, rulesOf: rulesIn(catalog) });
     await verifyGraph(backends, findings, isRepair);
     await verifyDocuments({
       backends,

@@ -1,11 +1,10 @@
 import { identifierKey, type EventRecord, type Identifier } from "../../core/event/event.js";
 import { msOf } from "../../core/event/time.js";
 import { holds, judgeErased, type Tombstone } from "../../core/identity/tombstone.js";
-import { namespaceTable } from "../../core/identity/namespaces.js";
 import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
 
-export type JudgeServices = Pick<Services, "catalog" | "identity" | "erasures">;
+export type JudgeServices = Pick<Services, "identity" | "erasures">;
 
 /** What names people, and when. */
 export type Naming = Pick<EventRecord, "identifiers" | "receivedAt" | "effectiveTs">;
@@ -15,7 +14,7 @@ export type Naming = Pick<EventRecord, "identifiers" | "receivedAt" | "effective
  * Uncached.
  */
 export async function refusalsOf(
-  { catalog, identity, erasures }: JudgeServices,
+  { identity, erasures }: JudgeServices,
   workspace: WorkspaceId,
   all: readonly Naming[],
 ): Promise<readonly (Tombstone | null)[]> {
@@ -23,19 +22,13 @@ export async function refusalsOf(
   const keys = [...new Set(all.flatMap(({ identifiers }) => identifiers.map(keyOf)))];
   const tombstones = keys.length === 0 ? NONE : await erasures.tombstones(workspace, keys);
   if (tombstones.size === 0) return all.map(() => null);
-  const table = namespaceTable(await catalog.namespaces(workspace));
   return Promise.all(
     all.map(async (one) => {
       const times = timesOf(one);
       const stones = one.identifiers.map((identifier) => tombstones.get(keyOf(identifier)) ?? null);
       if (!stones.some((stone) => stone !== null && holds(stone, times))) return null;
-      const refs = await identity.lookup(workspace, one.identifiers);
-      const named = one.identifiers.map(({ namespace }, n) => ({
-        tombstone: stones[n]!,
-        isKnown: refs[n] !== null,
-        isPerson: table.get(namespace)?.kind !== "device",
-        isShared: false,
-      }));
+      const known = await identity.named(workspace, one.identifiers);
+      const named = known.map((each, n) => Object.assign({ tombstone: stones[n]! }, each));
       return judgeErased(named, times).refusedBy;
     }),
   );

@@ -15,6 +15,7 @@ import type {
   AssertResult,
 } from "./model.js";
 import type { WalkedProfile } from "./pages.js";
+import type { Known } from "./tombstone.js";
 import type { ChangePage, HistoryPage, LinkPage, MemberPage, WalkPage } from "./pages.js";
 
 export interface PathLink {
@@ -171,6 +172,8 @@ export interface Identity {
   ): Promise<readonly (WalkedProfile | null)[]>;
   /** Never creates: the profile of each identifier, null where it is unknown. */
   lookup(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (FoundIdentifier | null)[]>;
+  /** The same for what one event names: who each is by the rules of now, as if the event were to be linked. */
+  named(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly Known[]>;
   /**
    * Live profiles by id (age), after `after`, with the members of those that have no more than `membersMax`: a walk over all of them
    * meets each that keeps its id exactly once.

@@ -37,8 +37,12 @@ export const holds = (
 ): boolean => isSuppressed || (times !== null && Math.min(times.receivedAt, times.effectiveAt) <= erasedAt);
 
 /** One of the identifiers of an event, in the order that acceptance gave them. */
-export interface Named {
+export interface Named extends Known {
   readonly tombstone: Tombstone | null;
+}
+
+/** What graph and rules say of it. */
+export interface Known {
   /** It is in a profile. */
   readonly isKnown: boolean;
   readonly isPerson: boolean;

@@ -4,10 +4,15 @@ import { pairKey, type Rules } from "../../core/identity/model.js";
 import { workingComponentOf, isLinked, type SeenWith, type WorkingState } from "./working-state.js";
 import type { Request } from "./read-set.js";
 
+/** Of a request, whom it names. */
+interface Naming extends Pick<Request, "keys"> {
+  readonly assertion: Pick<Request["assertion"], "identifiers">;
+}
+
 /** Positions of the identifiers that were seen with too many values of limited namespaces. */
 export function sharedIdentifiersOf(
   working: WorkingState,
-  request: Request,
+  request: Naming,
   { limits, sharedIdentifierLimit }: Rules,
 ): ReadonlySet<number> {
   const found = new Set<number>();
@@ -82,7 +87,7 @@ const seenWithOf = ({ snapshot, seenWith }: WorkingState, key: IdentifierKey): S
   seenWith.get(key) ?? new Set(snapshot.identifiers.get(key)?.seenWith);
 
 const limitedOthers = (
-  { assertion, keys }: Request,
+  { assertion, keys }: Naming,
   position: number,
   limits: Rules["limits"],
 ): readonly IdentifierKey[] =>

@@ -39,9 +39,8 @@ describe("What comes too late for an erasure", () => {
   });
 
   const lateWith = (drop: EventStore["drop"]) => {
-    const { graph, events, profiles, catalog } = backends();
+    const { graph, events, profiles } = backends();
     return createLate({
-      catalog,
       profiles,
       identity: app().service.identity,
       erasures: graph,
@@ -101,8 +100,7 @@ describe("What comes too late for an erasure", () => {
   });
 
   it("comes in by an import as what is left of it, by the erasure that refuses it", async () => {
-    const { catalog, graph } = backends();
-    const services = { catalog, identity: app().service.identity, erasures: graph };
+    const services = { identity: app().service.identity, erasures: backends().graph };
     const other = await anOld([{ namespace: "email", value: "bob@example.com" }]);
     const judged = await judgeImported(services, id, [await anOld(), other]);
     assert.deepEqual(

@@ -20,16 +20,25 @@ describe("An erasure beside a worker, in every order", () => {
   const others = anEvent({ ...early, workspace, identifiers: [B, A] });
   const both = anEvent({ ...early, workspace, identifiers: [A, B] });
   const b = aKeyOf(workspace, "b");
+  const shared = anEvent({ ...early, workspace, identifiers: [B, A], folds: false });
 
   const run = (
     event: typeof own,
     living: readonly IdentifierKey[],
     wrong: (world: World) => string | null,
     broken?: Broken,
-    { gone = a, others = [] }: { readonly gone?: IdentifierKey; readonly others?: readonly Actor<World>[] } = {},
+    {
+      gone = a,
+      others = [],
+      shared = [],
+    }: {
+      readonly gone?: IdentifierKey;
+      readonly others?: readonly Actor<World>[];
+      readonly shared?: readonly IdentifierKey[];
+    } = {},
   ): Promise<Explored> =>
     explore({
-      world: () => aWorld(living),
+      world: () => aWorld(living, shared),
       actors: [
         { name: "worker", run: (step) => work(step, event, broken), crashes: 1 },
         { name: "keeper", run: (step) => erase(step, event, gone), crashes: SCALE > 1 ? 1 : 0 },
@@ -91,6 +100,8 @@ describe("An erasure beside a worker, in every order", () => {
     assert.equal(violation, null, violation?.trace.join("\n"));
     const blind: Broken = { late: (late) => ({ ...late, lookAfter: async () => undefined }) };
     assert.ok(isFound(await run(kept, [a], gone, blind)));
+    const behindShared = await run(shared, [b, a], gone, {}, { shared: [b] });
+    assert.equal(behindShared.violation, null, behindShared.violation?.trace.join("\n"));
   });
 
   it("takes no event from somebody else that names the person, also killed between fold and mark", async () => {

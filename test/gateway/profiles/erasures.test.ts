@@ -99,6 +99,36 @@ describe("Erasures", () => {
     assert.equal((await workspace.send("POST", `/v1/erasures/${erasureId}/readmit`)).text, readmitted.text);
   });
 
+  it("take what never folds from whom it names behind a shared identifier, and keep it away", async () => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/namespaces/email", { limit: 1 });
+    await workspace.send("PUT", "/v1/identity/settings", { shared_identifier_limit: 2 });
+    const properties = {
+      email: { type: "string", "x-identity": { namespace: "email" } },
+      customer: { type: "string", "x-identity": { namespace: "user_id" } },
+    };
+    const [order, visit] = [
+      await workspace.schema({ title: "order", properties }),
+      await workspace.schema({ title: "visit", properties }, false),
+    ];
+    const walkIn = (name: string) => ({ customer: "walk-in", email: `${name}@example.com` });
+    for (const name of ["bob", "cat", "dan"])
+      await workspace.settled((await workspace.collect(order, walkIn(name))).body["event_id"]);
+    const [adas, bobs] = [await workspace.collect(visit, walkIn("ada")), await workspace.collect(visit, walkIn("bob"))];
+    for (const { body } of [adas, bobs]) await workspace.settled(body["event_id"], "stored");
+    const statusOf = async ({ body }: Answer): Promise<unknown> =>
+      (await workspace.send("GET", `/v1/events/${textAt(body, "event_id")}`)).body["status"];
+
+    const asked = { identifiers: [email("ada@example.com")], suppress: true };
+    const erased = await workspace.send("POST", "/v1/erasures", asked);
+    assert.equal(erased.status, 202, erased.text);
+    assert.deepEqual([await statusOf(adas), await statusOf(bobs)], ["dropped", "stored"]);
+    const { body: receipt } = await completed(workspace, erased.body["erasure_id"]);
+    assert.equal(at(receipt, "removed.events"), 1);
+    const later = await workspace.collect(visit, walkIn("ada"));
+    assert.equal((await workspace.settled(later.body["event_id"], "dropped")).body["status"], "dropped");
+  });
+
   it("refuse what they cannot read, and know only their own workspace", async () => {
     const [workspace, other] = [await app().workspace(), await app().workspace()];
     const identified = await workspace.send("POST", "/v1/identify", { identifiers: [email("ada@example.com")] });

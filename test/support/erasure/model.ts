@@ -8,7 +8,7 @@ import { createLate, type Late } from "../../../commands/erasures/late.js";
 import { identifierKey, type EventRecord, type StoredEvent } from "../../../core/event/event.js";
 import type { Erasure } from "../../../core/identity/erasure.js";
 import type { AssertResult } from "../../../core/identity/model.js";
-import { judgeErased, type Tombstone } from "../../../core/identity/tombstone.js";
+import { judgeErased, type Known, type Tombstone } from "../../../core/identity/tombstone.js";
 import type { ErasureId, EventId, IdentifierKey, Tomb, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { Fold } from "../../../core/ports/event-store.js";
 import { completeEvents, type CompleteDeps } from "../../../worker/complete-events.js";
@@ -25,12 +25,14 @@ export interface World {
   buried: Map<IdentifierKey, Tombstone>;
   erasure: Erasure | null;
   uids: number;
+  /** They belong to nobody. */
+  shared: ReadonlySet<IdentifierKey>;
 }
 
 export const ERASED_AT = 100;
 const ERASURE = "the erasure" as ErasureId;
 
-export const aWorld = (living: readonly IdentifierKey[]): World => ({
+export const aWorld = (living: readonly IdentifierKey[], shared: readonly IdentifierKey[] = []): World => ({
   queued: true,
   event: null,
   facets: new Map(),
@@ -38,6 +40,7 @@ export const aWorld = (living: readonly IdentifierKey[]): World => ({
   buried: new Map(),
   erasure: null,
   uids: living.length,
+  shared: new Set(shared),
 });
 
 /** What to break, to see that it is needed. */
@@ -58,7 +61,7 @@ export function portsOf(
   broken: Broken = {},
   dead: readonly (Uid | null)[] = [],
 ) {
-  const { workspace, eventId } = event;
+  const { eventId } = event;
   // What a step answers is a copy, and a copied payload is no Buffer: it is put in behind the step.
   const stored = (held: NonNullable<World["event"]>): StoredEvent => {
     const facet = broken.forgetsFacet === true && held.status === "stored" ? null : held.facet;
@@ -134,13 +137,7 @@ export function portsOf(
         step("remove facets", ({ facets }) => uids.filter((uid) => facets.delete(uid)).length),
     },
     identity: {
-      lookup: () =>
-        step("look up", ({ living }) =>
-          event.identifiers.map((one) => {
-            const uid = living.get(identifierKey(workspace, one));
-            return uid === undefined ? null : { uid };
-          }),
-        ),
+      named: () => step("look up", (world) => knownOf(world, event)),
       assertAll: () => step("link", (world) => [link(world, event, broken)]),
     },
     catalog: { namespaces: async () => [], backfillsOf: async () => [] },
@@ -153,14 +150,15 @@ export function portsOf(
   return services as unknown as ContinueServices & Parameters<typeof createLate>[0] & Pick<CompleteDeps, "identity">;
 }
 
+const knownOf = ({ living, shared }: World, { workspace, identifiers }: EventRecord): readonly Known[] =>
+  identifiers.map((one) => {
+    const key = identifierKey(workspace, one);
+    return { isKnown: living.has(key), isPerson: true, isShared: shared.has(key) };
+  });
+
 function link(world: World, event: EventRecord, { refusesAnyName }: Broken): Partial<AssertResult> {
   const keys = event.identifiers.map((one) => identifierKey(event.workspace, one));
-  const named = keys.map((key) => ({
-    tombstone: world.buried.get(key) ?? null,
-    isKnown: world.living.has(key),
-    isPerson: true,
-    isShared: false,
-  }));
+  const named = knownOf(world, event).map((one, n) => ({ ...one, tombstone: world.buried.get(keys[n]!) ?? null }));
   const times = { receivedAt: event.receivedAt, effectiveAt: event.receivedAt };
   const anyOf = named.find(({ tombstone }) => tombstone !== null)?.tombstone ?? null;
   const refusedBy = refusesAnyName === true ? anyOf : judgeErased(named, times).refusedBy;

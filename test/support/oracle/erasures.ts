@@ -40,7 +40,7 @@ export type Judged =
   | { readonly refusedBy: null; readonly names: readonly Name[]; readonly dropped: readonly string[] };
 
 /** What erasures leave of what names these, in this order. */
-export function judge(truth: Truth, names: readonly Name[], times: Times, isFolding = true): Judged {
+export function judge(truth: Truth, names: readonly Name[], times: Times): Judged {
   const { trust } = truth;
   const held = names.filter((name) => {
     const tomb = tombOf(truth, name);
@@ -50,7 +50,7 @@ export function judge(truth: Truth, names: readonly Name[], times: Times, isFold
   const left = names.filter((name) => !held.includes(name));
   const dropped = held.map((name) => `${name} ${tombOf(truth, name)!.isSuppressed ? "suppressed" : "erased"}`);
   if (held.length === 0 || times === null) return { refusedBy: null, names: left, dropped };
-  const shared = isFolding ? sharedIn(trust, names) : new Set();
+  const shared = sharedIn(trust, names);
   const facet = names.find((name) => !shared.has(name)) ?? names[0]!;
   const refusing = held.includes(facet)
     ? facet

@@ -186,7 +186,7 @@ export function acceptEvent(
   const stored = { ...rest, eventId, identifiers: names, dropped, time: truth.time };
   truth.events.set(eventId, { ...stored, facet: null, reason });
   if (reason === null) foldAll(truth, [eventId]);
-  else if (names.length > 0) forget(truth, eventId, judge(truth, names, timesOf(stored), false));
+  else if (names.length > 0) forget(truth, eventId, judge(truth, names, timesOf(stored)));
 }
 
 /** By what was sent: what was received before an erasure happened before it, too. */
@@ -301,7 +301,7 @@ export function takeWaiting(truth: Truth, erasure: TrueErasure): void {
   const { events, gone } = truth;
   for (const event of events.values()) {
     if (event.facet !== null || event.identifiers.length === 0 || gone.has(event.eventId)) continue;
-    const { refusedBy } = judge({ ...truth, erasures: [erasure] }, event.identifiers, timesOf(event), false);
+    const { refusedBy } = judge({ ...truth, erasures: [erasure] }, event.identifiers, timesOf(event));
     if (refusedBy === null) continue;
     gone.set(event.eventId, "erased");
     erasure.events += 1;
