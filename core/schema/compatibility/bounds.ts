@@ -32,9 +32,20 @@ function typesOf({ type }: SchemaObject): ReadonlySet<unknown> {
   return new Set(named.includes("number") ? [...named, "integer"] : named);
 }
 
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return Number.isInteger(value) ? "integer" : typeof value;
+}
+
 function typeProblems(previous: SchemaObject, next: SchemaObject, refuse: Refuse): void {
-  const after = typesOf(next);
-  const lost = [...typesOf(previous)].filter((type) => !after.has(type));
+  const [before, after] = [typesOf(previous), typesOf(next)];
+  // One that lists its values takes no others, whether or not it names their types.
+  const values: unknown = "const" in previous ? [previous["const"]] : previous["enum"];
+  const taken = Array.isArray(values)
+    ? [...new Set(values.map(typeOf))].filter((type) => before.has(type))
+    : [...before];
+  const lost = taken.filter((type) => !after.has(type));
   if (lost.length > 0) refuse("type", `no longer takes ${lost.join(", ")}`);
 }
 

@@ -33,6 +33,10 @@ const COMPATIBLE: Readonly<Record<string, readonly [previous: object, next: obje
       $defs: { base: { properties: { b: text } } },
     },
   ],
+  "a property is new whose listed values an alternative knows without their type": [
+    { oneOf: [a({ const: "x" }), a({ enum: ["y", null] })] },
+    { ...a({ type: ["string", "null"] }), oneOf: [a({ const: "x" }), a({ enum: ["y", null] })] },
+  ],
   "a new property takes what the pattern of its name took": [
     { patternProperties: { "^x_": text, "^y_": number } },
     { properties: { x_a: { type: ["string", "null"] } }, patternProperties: { "^x_": text, "^y_": number } },
