@@ -1,7 +1,7 @@
 import type { ErrorItem } from "../../errors.js";
-import { openDocument, type SchemaDocument } from "../document.js";
+import { openDocument, REFERENCES, type SchemaDocument } from "../document.js";
 import { canonical } from "../validation/equality.js";
-import { isObject, type Schema, type SchemaObject } from "../keywords.js";
+import { edgesOf, isObject, type Schema, type SchemaObject } from "../keywords.js";
 import { compilePattern, type Pattern } from "../limits/pattern.js";
 
 export interface Pair {
@@ -10,9 +10,18 @@ export interface Pair {
   readonly path: string;
   /** An `unevaluated*: false` around it counts what it evaluates of the same value. */
   readonly isClosed?: boolean;
-  /** The previous schema of the whole value, where `previous` is a part of it that judges the same value. */
-  readonly whole?: Schema;
+  /** Of the same value, where not `previous` alone judges it; or how to find the schemas that do. */
+  readonly whole?: Whole | (() => readonly Schema[]);
 }
+
+/** All schemas of the previous version that judge one value, and what they hold that judges the same value. */
+export interface Whole {
+  readonly parts: readonly SchemaObject[];
+  /** The pairs of it that were compared: what is known of its other parts decides about a part. */
+  readonly seen: Record<"open" | "closed", Map<object, Set<object>>>;
+}
+
+export type TakenPair = Pair & { readonly whole: Whole };
 
 /** The state of comparing two versions: what was found, and which pairs need no second look. */
 export interface Comparison {
@@ -21,11 +30,9 @@ export interface Comparison {
   /** Puts a pair on the list of those to compare: recursion could outrun the stack. */
   add(pair: Pair): void;
   /** The next pair, without references that stand alone; each pair of schemas once. Null when all are compared. */
-  take(): Pair | null;
+  take(): TakenPair | null;
   /** The values that the keyword allows, each as the one text of all that are equal to it; null means any value. */
   listed(schema: SchemaObject, keyword: "enum" | "const"): ReadonlySet<string> | null;
-  /** All schemas of the previous version that judge the same value as this one, itself first. */
-  partsOf(previous: Schema): readonly SchemaObject[];
   /** Whether a pattern of names is of this name. */
   matches(pattern: string, name: string): boolean;
   /** Identical, including everything that they refer to. */
@@ -45,16 +52,13 @@ const SILENT = new Set(
 const judges = (schema: SchemaObject): boolean =>
   Object.keys(schema).some((keyword) => keyword !== "$ref" && !SILENT.has(keyword));
 
-type Seen = Record<"open" | "closed", Map<object, Set<object>>>;
-
 export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObject): Comparison {
   const documents = { previous: openDocument(previousRoot), next: openDocument(nextRoot) };
   const problems: ErrorItem[] = [];
-  /** Of each whole value: what is known of its other parts decides about a part. */
-  const seen = new Map<object, Seen>();
-  const parts = new Map<object, readonly SchemaObject[]>();
+  const wholes = new Map<string, Whole>();
+  const numbers = new Map<object, number>();
   const sameSoFar = new Map<object, Set<object>>();
-  const waiting: Pair[] = [];
+  const waiting: TakenPair[] = [];
   /** Of each list of values: a schema is compared with many, and its list may be long. */
   const texts = new Map<unknown, ReadonlySet<string>>();
   const patterns = new Map<string, Pattern>();
@@ -76,23 +80,25 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     return reached;
   };
 
+  const wholeFor = (given: Pair["whole"], previous: Schema, next: Schema): Whole => {
+    if (typeof given !== "function") return given ?? wholeOf([previous]);
+    // The rest of the value matters to what is new in it, and to look for it takes long.
+    return wholeOf(isObject(next) && holdsSchemas(next) ? given() : [previous]);
+  };
+
   const add = (given: Pair): void => {
-    const pair = { ...given, previous: target(given.previous, "previous"), next: target(given.next, "next") };
-    const { previous, next } = pair;
-    if (isObject(previous) && isObject(next)) {
-      const whole = isObject(pair.whole) ? pair.whole : previous;
-      const known: Seen = seen.get(whole) ?? { open: new Map(), closed: new Map() };
-      seen.set(whole, known);
-      if (!addPair(pair.isClosed === true ? known.closed : known.open, previous, next)) return;
-    }
-    if (waiting.length < PAIRS_MAX) waiting.push(pair);
+    const [previous, next] = [target(given.previous, "previous"), target(given.next, "next")];
+    const whole = wholeFor(given.whole, previous, next);
+    const seen = given.isClosed === true ? whole.seen.closed : whole.seen.open;
+    if (isObject(previous) && isObject(next) && !addPair(seen, previous, next)) return;
+    if (waiting.length < PAIRS_MAX) waiting.push({ ...given, previous, next, whole });
     if (waiting.length === PAIRS_MAX && !isFull) {
       isFull = true;
       refuse("schema", "is too complex to compare with the version before");
     }
   };
 
-  const take = (): Pair | null => {
+  const take = (): TakenPair | null => {
     const pair = waiting[taken];
     if (pair === undefined) return null;
     taken += 1;
@@ -121,14 +127,25 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     return known;
   };
 
-  const partsOf = (whole: Schema): readonly SchemaObject[] => {
-    if (!isObject(whole)) return [];
-    const known = parts.get(whole);
+  const numberOf = (schema: object): number => {
+    const number = numbers.get(schema) ?? numbers.size;
+    numbers.set(schema, number);
+    return number;
+  };
+
+  const wholeOf = (schemas: readonly Schema[]): Whole => {
+    const found = new Set(schemas.map((schema) => target(schema, "previous")).filter(isObject));
+    // Recursion leads to the same ones again, by other ways.
+    const name = [...found]
+      .map(numberOf)
+      .toSorted((one, other) => one - other)
+      .join(" ");
+    const known = wholes.get(name);
     if (known !== undefined) return known;
-    const found = new Set([whole]);
     for (const one of found) for (const part of inPlace(one, documents.previous)) found.add(part);
-    parts.set(whole, [...found]);
-    return [...found];
+    const whole: Whole = { parts: [...found], seen: { open: new Map(), closed: new Map() } };
+    wholes.set(name, whole);
+    return whole;
   };
 
   const matches = (source: string, name: string): boolean => {
@@ -154,8 +171,11 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
     );
   };
 
-  return { problems, refuse, add, take, listed, partsOf, matches, isSame: (previous, next) => isSame(previous, next) };
+  return { problems, refuse, add, take, listed, matches, isSame: (previous, next) => isSame(previous, next) };
 }
+
+const holdsSchemas = (schema: SchemaObject): boolean =>
+  edgesOf(schema).length > 0 || REFERENCES.some((keyword) => keyword in schema);
 
 /** The schemas in this one that judge the same value as it. */
 function inPlace(schema: SchemaObject, document: SchemaDocument): readonly SchemaObject[] {

@@ -1,6 +1,7 @@
 import type { ErrorItem } from "../../errors.js";
 import { boundProblems } from "./bounds.js";
-import { createComparison, type Comparison, type Pair } from "./comparison.js";
+import { createComparison, type Comparison, type TakenPair, type Whole } from "./comparison.js";
+import { mapOf, membersNamed, membersUnder, otherMembers } from "./members.js";
 import { compilePlan, type AnnotationPlan } from "../plan.js";
 import { draftOf, isObject, isSchema, stringsOf, type Schema, type SchemaObject } from "../keywords.js";
 
@@ -33,7 +34,7 @@ function compareIdentity(
   if (previous.elements !== null) compareIdentity(comparison, previous.elements, next?.elements, `${path}.items`);
 }
 
-function compare(comparison: Comparison, { previous, next, path, isClosed = false, whole = previous }: Pair): void {
+function compare(comparison: Comparison, { previous, next, path, isClosed = false, whole }: TakenPair): void {
   if ((next === true && !isClosed) || previous === false) return;
   if (next === false) {
     comparison.refuse(path, "no longer allows any value");
@@ -41,9 +42,10 @@ function compare(comparison: Comparison, { previous, next, path, isClosed = fals
   }
   const [before, after] = [objectOf(previous, isClosed), objectOf(next, isClosed)];
   boundProblems(comparison, before, after, path);
-  const sides = { previous: before, next: after, path, whole };
+  const judges = [before, ...whole.parts.filter((one) => one !== previous)];
+  const sides = { previous: before, next: after, path, whole, judges };
   compareObjects(comparison, sides);
-  compareArrays(comparison, before, after, path);
+  compareArrays(comparison, sides);
   compareUnevaluated(comparison, before, after, path);
   compareCombinators(comparison, sides);
 }
@@ -53,7 +55,9 @@ interface Sides {
   readonly previous: SchemaObject;
   readonly next: SchemaObject;
   readonly path: string;
-  readonly whole: Schema;
+  readonly whole: Whole;
+  /** The parts of the whole, `previous` first. */
+  readonly judges: readonly SchemaObject[];
 }
 
 const ANYTHING: SchemaObject = {};
@@ -65,7 +69,6 @@ function objectOf(schema: Exclude<Schema, false>, isClosed: boolean): SchemaObje
 }
 
 const schemaOr = (value: unknown, fallback: Schema): Schema => (isSchema(value) ? value : fallback);
-const mapOf = (value: unknown): SchemaObject => (isObject(value) ? value : {});
 const heldBy = (map: SchemaObject, name: string): Schema | undefined =>
   Object.hasOwn(map, name) && isSchema(map[name]) ? map[name] : undefined;
 
@@ -73,22 +76,21 @@ function compareObjects(comparison: Comparison, sides: Sides): void {
   const { previous, next, path } = sides;
   compareRequired(comparison, previous, next, path);
   compareProperties(comparison, sides);
-  for (const keyword of ["additionalProperties", "unevaluatedProperties", "propertyNames"])
-    compareOne(comparison, previous, next, path, keyword);
+  compareOne(comparison, sides, "additionalProperties", () => otherMembers(comparison, sides.judges));
+  for (const keyword of ["unevaluatedProperties", "propertyNames"]) compareOne(comparison, sides, keyword);
   compareDependencies(comparison, sides);
 }
 
 /** A schema for the other properties, or for the names, in both versions; when absent it accepts everything. */
 function compareOne(
   comparison: Comparison,
-  previous: SchemaObject,
-  next: SchemaObject,
-  path: string,
+  { previous, next, path }: Sides,
   keyword: string,
+  others: () => readonly Schema[] = () => [],
 ): void {
   if (next[keyword] === undefined) return;
   const pair = { previous: schemaOr(previous[keyword], true), next: schemaOr(next[keyword], true) };
-  comparison.add({ ...pair, path: `${path}.${keyword}` });
+  comparison.add({ ...pair, path: `${path}.${keyword}`, whole: () => [pair.previous, ...others()] });
 }
 
 function compareRequired(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
@@ -97,70 +99,43 @@ function compareRequired(comparison: Comparison, previous: SchemaObject, next: S
     if (!before.has(name)) comparison.refuse(`${path}.required`, `makes ${name} required`);
 }
 
-function compareProperties(comparison: Comparison, { previous, next, path, whole }: Sides): void {
-  for (const keyword of ["properties", "patternProperties"] as const) {
+/**
+ * A new optional property is compatible, unless such names had a schema of their own in this schema or in another one of the same
+ * value; then it must accept what each of them accepted. A new pattern must accept what was accepted under each name that it may be of.
+ */
+function compareProperties(comparison: Comparison, { previous, next, path, judges }: Sides): void {
+  for (const [keyword, members] of [
+    ["properties", membersNamed],
+    ["patternProperties", membersUnder],
+  ] as const) {
     const before = mapOf(previous[keyword]);
     const after = mapOf(next[keyword]);
     for (const name of Object.keys(before)) {
       const was = heldBy(before, name) ?? true;
       const now = heldBy(after, name);
-      const at = now === undefined ? path : `${path}.${keyword}.${name}`;
-      if (now !== undefined) comparison.add({ previous: was, next: now, path: at });
-      else compareRemoved(comparison, was, next, path, name);
+      const whole = () => members(comparison, judges, name);
+      if (now === undefined) compareRemoved(comparison, { was, next, path, name, whole });
+      else comparison.add({ previous: was, next: now, path: `${path}.${keyword}.${name}`, whole });
     }
-    for (const name of Object.keys(after))
-      if (!Object.hasOwn(before, name)) {
-        const added = { keyword, name, now: heldBy(after, name) ?? true, path: `${path}.${keyword}.${name}` };
-        const others = comparison.partsOf(whole).filter((one) => one !== previous);
-        compareAdded(comparison, [previous, ...others], added);
-      }
+    for (const [name, now] of Object.entries(after))
+      if (!Object.hasOwn(before, name) && isSchema(now))
+        for (const was of members(comparison, judges, name))
+          comparison.add({ previous: was, next: now, path: `${path}.${keyword}.${name}` });
   }
+}
+
+interface Removed extends Pick<Sides, "next" | "path"> {
+  readonly name: string;
+  readonly was: Schema;
+  readonly whole: () => readonly Schema[];
 }
 
 /** A property that is no longer listed is validated by the schema for the other properties. */
-function compareRemoved(comparison: Comparison, was: Schema, next: SchemaObject, path: string, name: string): void {
+function compareRemoved(comparison: Comparison, { was, next, path, name, whole }: Removed): void {
   const keyword = next["additionalProperties"] === undefined ? "unevaluatedProperties" : "additionalProperties";
   const rest = schemaOr(next[keyword], true);
   if (rest === false && was !== false) comparison.refuse(`${path}.properties.${name}`, "is no longer allowed");
-  else comparison.add({ previous: was, next: rest, path: `${path}.${keyword}` });
-}
-
-interface Added {
-  readonly keyword: "properties" | "patternProperties";
-  readonly name: string;
-  readonly now: Schema;
-  readonly path: string;
-}
-
-/**
- * A new optional property is compatible, unless such names had a schema of their own in this schema or in another one of the same
- * value; then it must accept what each of them accepted. A new pattern must accept what was accepted under each name that it may be of.
- */
-function compareAdded(
-  comparison: Comparison,
-  judges: readonly SchemaObject[],
-  { keyword, name, now, path }: Added,
-): void {
-  const judge = (was: unknown): void => {
-    if (isSchema(was)) comparison.add({ previous: was, next: now, path });
-  };
-  for (const [at, one] of judges.entries()) {
-    const [listed, patterns] = [mapOf(one["properties"]), mapOf(one["patternProperties"])];
-    const rest = one["additionalProperties"] ?? one["unevaluatedProperties"];
-    if (keyword === "patternProperties") {
-      // Only the schema itself, which comes first, is asked what it says of all others: a part that says nothing takes everything.
-      if (at === 0) judge(one["additionalProperties"] ?? true);
-      else if (isObject(rest)) judge(rest);
-      for (const other of Object.keys(listed)) if (comparison.matches(name, other)) judge(listed[other]);
-      // Whether two patterns are of one name is not looked into.
-      for (const other of Object.keys(patterns)) judge(patterns[other]);
-      continue;
-    }
-    const own = Object.keys(patterns).filter((pattern) => comparison.matches(pattern, name));
-    for (const pattern of own) judge(patterns[pattern]);
-    if (Object.hasOwn(listed, name)) judge(listed[name]);
-    else if (own.length === 0 && isObject(rest)) judge(rest);
-  }
+  else comparison.add({ previous: was, next: rest, path: `${path}.${keyword}`, whole });
 }
 
 /** What had a schema of its own, and has none any more, is judged as unevaluated. */
@@ -206,24 +181,34 @@ function tupleOf({ items, prefixItems, additionalItems }: SchemaObject): Tuple {
   return { first, rest: schemaOr(items, true) };
 }
 
-function compareArrays(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+function compareArrays(comparison: Comparison, sides: Sides): void {
+  const { previous, next, path, judges } = sides;
   const before = tupleOf(previous);
   const after = tupleOf(next);
-  for (let at = 0; at < Math.max(before.first.length, after.first.length); at += 1) {
-    const pair = { previous: before.first[at] ?? before.rest, next: after.first[at] ?? after.rest };
+  const tuples = judges.map(tupleOf);
+  const length = Math.max(before.first.length, after.first.length);
+  for (let at = 0; at < length; at += 1) {
+    const whole = () => tuples.map(({ first, rest }) => first[at] ?? rest);
+    const pair = { previous: before.first[at] ?? before.rest, next: after.first[at] ?? after.rest, whole };
     comparison.add({ ...pair, path: `${path}.items.${at}` });
   }
-  comparison.add({ previous: before.rest, next: after.rest, path: `${path}.items` });
-  compareOne(comparison, previous, next, path, "unevaluatedItems");
+  const elementsFrom = (at: number): readonly Schema[] => [
+    ...tuples.flatMap(({ first }) => first.slice(at)),
+    ...tuples.map(({ rest }) => rest),
+  ];
+  const whole = () => elementsFrom(length);
+  comparison.add({ previous: before.rest, next: after.rest, path: `${path}.items`, whole });
+  compareOne(comparison, sides, "unevaluatedItems");
   // With an upper bound on its matches, a wider `contains` refuses more, so it must stay the same.
-  if (next["maxContains"] === undefined) compareContains(comparison, previous, next, path);
+  if (next["maxContains"] === undefined) compareContains(comparison, sides, () => elementsFrom(0));
   else if (!comparison.isSame(previous["contains"], next["contains"])) comparison.refuse(`${path}.contains`, "changes");
 }
 
-function compareContains(comparison: Comparison, previous: SchemaObject, next: SchemaObject, path: string): void {
+function compareContains(comparison: Comparison, sides: Sides, elements: () => readonly Schema[]): void {
+  const { previous, next, path } = sides;
   if (next["contains"] === undefined || next["minContains"] === 0) return;
   if (previous["contains"] === undefined) comparison.refuse(`${path}.contains`, "is new");
-  else compareOne(comparison, previous, next, path, "contains");
+  else compareOne(comparison, sides, "contains", elements);
 }
 
 /** `if` is compared together with `then` and `else`. */

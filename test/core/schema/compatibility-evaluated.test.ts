@@ -5,6 +5,7 @@ const a = (schema: unknown): object => ({ properties: { a: schema } });
 const ref = (name: string): object => ({ $ref: `#/$defs/${name}` });
 const text = { type: "string" };
 const number = { type: "number" };
+const withB = (schema: unknown): object => ({ properties: { b: schema } });
 const SHUT = { unevaluatedProperties: false };
 
 const COMPATIBLE: Readonly<Record<string, readonly [previous: object, next: object]>> = {
@@ -36,6 +37,24 @@ const COMPATIBLE: Readonly<Record<string, readonly [previous: object, next: obje
   "a property is new whose listed values an alternative knows without their type": [
     { oneOf: [a({ const: "x" }), a({ enum: ["y", null] })] },
     { ...a({ type: ["string", "null"] }), oneOf: [a({ const: "x" }), a({ enum: ["y", null] })] },
+  ],
+  "a property is new in an object that a part of allOf lists, and takes what that took": [
+    { ...a({}), allOf: [a(withB(text)), { properties: { c: withB(number) } }] },
+    { ...a(withB(text)), allOf: [a(withB(text)), { properties: { c: withB(number) } }] },
+  ],
+  "recursive parts stay as they are": [
+    {
+      ...a(ref("t")),
+      $defs: { t: { allOf: [a(ref("t")), { properties: { b: ref("t") } }], ...a({ items: ref("t") }) } },
+    },
+    {
+      ...a(ref("t")),
+      $defs: { t: { allOf: [a(ref("t")), { properties: { b: ref("t") } }], ...a({ items: ref("t") }) } },
+    },
+  ],
+  "a property is new under a pattern, and another pattern and the other properties have it otherwise": [
+    { patternProperties: { "^x": {}, "^y": withB(text) }, additionalProperties: withB(text) },
+    { patternProperties: { "^x": withB(number), "^y": withB(text) }, additionalProperties: withB(text) },
   ],
   "a new property takes what the pattern of its name took": [
     { patternProperties: { "^x_": text, "^y_": number } },
@@ -151,6 +170,51 @@ const INCOMPATIBLE: Readonly<Record<string, readonly [previous: object, next: ob
     { patternProperties: { "^x_": text } },
     { properties: { x_a: number }, patternProperties: { "^x_": text } },
     "schema.properties.x_a.type",
+  ],
+  "a property is new in an object that a part of allOf lists, and refuses what that took": [
+    { ...a({}), allOf: [a(withB({}))] },
+    { ...a(withB(number)), allOf: [a(withB({}))] },
+    "schema.properties.a.properties.b.type",
+  ],
+  "a property is new two levels below a part of allOf": [
+    { ...a(a({})), allOf: [a(a(withB({})))] },
+    { ...a(a(withB(number))), allOf: [a(a(withB({})))] },
+    "schema.properties.a.properties.a.properties.b.type",
+  ],
+  "a property is new in an object that a pattern lists, too": [
+    { ...a({}), patternProperties: { "^a": withB({}) } },
+    { ...a(withB(number)), patternProperties: { "^a": withB({}) } },
+    "schema.properties.a.properties.b.type",
+  ],
+  "a property is new in an object that the other properties of a part are": [
+    { ...a({}), allOf: [{ additionalProperties: withB({}) }] },
+    { ...a(withB(number)), allOf: [{ additionalProperties: withB({}) }] },
+    "schema.properties.a.properties.b.type",
+  ],
+  "a property is new under a pattern of whose names a part lists one": [
+    { patternProperties: { "^a": {} }, allOf: [a(withB({}))] },
+    { patternProperties: { "^a": withB(number) }, allOf: [a(withB({}))] },
+    "schema.patternProperties.^a.properties.b.type",
+  ],
+  "a property is new in the other properties, of which a part lists one": [
+    { additionalProperties: {}, allOf: [a(withB({}))] },
+    { additionalProperties: withB(number), allOf: [a(withB({}))] },
+    "schema.additionalProperties.properties.b.type",
+  ],
+  "a property is new in the items of which a part lists it": [
+    a({ items: {}, allOf: [{ items: withB({}) }] }),
+    a({ items: withB(number), allOf: [{ items: withB({}) }] }),
+    "schema.properties.a.items.properties.b.type",
+  ],
+  "a property is new in an item of which a part lists it": [
+    a({ prefixItems: [{}], allOf: [{ items: withB({}) }] }),
+    a({ prefixItems: [withB(number)], allOf: [{ items: withB({}) }] }),
+    "schema.properties.a.items.0.properties.b.type",
+  ],
+  "a property is new in the item that there must be, and refuses what the items took": [
+    a({ items: withB({}), contains: {} }),
+    a({ items: withB({}), contains: withB(number) }),
+    "schema.properties.a.contains.properties.b.type",
   ],
 };
 
