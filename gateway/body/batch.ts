@@ -5,7 +5,7 @@ import { scanStrictly, type ScanProblem } from "../../core/json/scan.js";
 import { elementsOf, elementsOfOnly, isClosed, membersOf, trimmed, type Span } from "../../core/json/spans.js";
 import type { HeldBytes } from "./budget.js";
 import { inflate, isGzip } from "./inflate.js";
-import { readBody, type BodyLimit } from "./read.js";
+import { isCounted, isSmall, readBody, type BodyLimit } from "./read.js";
 
 /** The events of a request, each as it was sent. */
 export interface Batch {
@@ -40,7 +40,7 @@ export function checkBatchHead({ headers }: IncomingMessage, { bytesMax, toldMax
   return { isOneText: type === "json", isGzip: GZIP.test(encoding) };
 }
 
-/** Each copy of the bytes is held: as they came, inflated, and twice for what is made of them, parsed and queued. */
+/** Each copy of the bytes is held, unless they are few: as they came, inflated, and twice for what is made of them, parsed and queued. */
 export async function readBatch(
   request: IncomingMessage,
   response: ServerResponse,
@@ -50,9 +50,9 @@ export async function readBatch(
   member: string,
 ): Promise<Batch> {
   const head = checkBatchHead(request, limit);
-  const sent = await readBody(request, response, limit, held.came);
+  const sent = await readBody(request, response, limit, isSmall(request) ? undefined : held.came);
   const bytes = head.isGzip || isGzip(sent) ? await inflated(sent, limit, held) : sent;
-  held.add(2 * bytes.length);
+  if (isCounted(request, bytes)) held.add(2 * bytes.length);
   const items = head.isOneText ? elementsIn(bytes, member) : linesIn(bytes);
   if (items.length > 0 && items.length <= BATCH_EVENTS_MAX) return { items, isOneText: head.isOneText };
   throw mismatch([{ path: member, message: `must have 1 to ${BATCH_EVENTS_MAX} items` }]);

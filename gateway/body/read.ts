@@ -25,6 +25,14 @@ export function checkBodyHead(request: IncomingMessage, limit: BodyLimit): void 
 export const hasBody = (request: IncomingMessage): boolean =>
   request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
 
+/** It says that its body takes no more than its connection does. To count it would cost a small event more than to read it. */
+export const isSmall = ({ headers }: IncomingMessage): boolean =>
+  Number(headers["content-length"] ?? Infinity) <= SMALL_BODY_BYTES;
+/** Whether what is made of its body is counted. What comes small may be large once it is inflated. */
+export const isCounted = (request: IncomingMessage, bytes: Buffer): boolean =>
+  !isSmall(request) || bytes.length > SMALL_BODY_BYTES;
+const SMALL_BODY_BYTES = 4_096;
+
 const EMPTY = Buffer.alloc(0);
 
 /**

@@ -16,7 +16,7 @@ import { answerLines, type LineDeps } from "../stream/answer.js";
 import { answerEvents } from "../stream/events.js";
 import { readBatch } from "../body/batch.js";
 import { copyBytes, giveBack, hold, type ByteBudget } from "../body/budget.js";
-import { checkBodyHead, hasBody, readBody, type BodyLimit } from "../body/read.js";
+import { checkBodyHead, hasBody, isSmall, readBody, type BodyLimit } from "../body/read.js";
 import { openToPages, requireOrigin } from "./cors.js";
 import { isDryRun, type MeteredResponse, type RouteMeter, type Served } from "./meter.js";
 import type { Refusing } from "./refuse.js";
@@ -258,10 +258,6 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
     next();
   };
 }
-
-/** A body that says that it takes no more than its connection does. To count it would cost a small event more than to read it. */
-const isSmall = ({ headers }: Request): boolean => Number(headers["content-length"] ?? Infinity) <= SMALL_BODY_BYTES;
-const SMALL_BODY_BYTES = 4_096;
 
 const takeBatch =
   ({ bodyBytes, batchLimit, enterTurn }: StageDeps, member: string): RequestHandler =>

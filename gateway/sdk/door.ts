@@ -6,7 +6,7 @@ import { openEnvelope, writeKeysIn, type Envelope } from "../../core/sdk/envelop
 import type { Authenticator } from "../access/authenticate.js";
 import { addressOf } from "../access/rate-limit.js";
 import { copyBytes, createByteBudget, hold, type ByteBudget, type HeldBytes } from "../body/budget.js";
-import { hasBody } from "../body/read.js";
+import { hasBody, isCounted } from "../body/read.js";
 import type { Route } from "../route.js";
 import { readSdkBody } from "./body.js";
 import { agreed, keysInBody, keysInHead, unauthenticated, type FoundKey } from "./write-key.js";
@@ -73,7 +73,7 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
   ): Promise<Opened> => {
     const held = hold(response, bodies.open(workspace));
     const opened = await open(request, response, { limit: bodyBytesMax, held, isBatch });
-    held.add(copyBytes(opened.bytes));
+    if (isCounted(request, opened.bytes)) held.add(copyBytes(opened.bytes));
     return opened;
   };
 
@@ -102,7 +102,8 @@ export function createSdkDoor({ authenticator, bodies, bodyBytesMax }: SdkDoorDe
       if (writeKey === null && "error" in opened) throw unauthenticated(`${NO_KEY} And: ${opened.error.message}`);
       const key = await keyOf(request, response, writeKey);
       held.release();
-      hold(response, bodies.open(key.workspace)).add(opened.bytes.length + copyBytes(opened.bytes));
+      if (isCounted(request, opened.bytes))
+        hold(response, bodies.open(key.workspace)).add(opened.bytes.length + copyBytes(opened.bytes));
       await admit(request, response, key);
       return readable(opened, writeKey);
     };

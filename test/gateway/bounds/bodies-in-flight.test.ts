@@ -111,6 +111,20 @@ describe("The bytes of bodies in flight", () => {
     `POST /v1/profiles/search HTTP/1.1\r\nHost: a\r\nAuthorization: ${await bearer()}\r\n` +
     `Content-Type: application/json\r\n${length}\r\n\r\n`;
 
+  /** What is sent in a small body by each door. */
+  const small = async (): Promise<readonly number[]> => {
+    const key = await workspace.key("collect");
+    const sdk = async (target: string, body: object, given: string | null = key): Promise<number> =>
+      (await sendSdk(app(), target, { key: given, body })).status;
+    return [
+      (await workspace.collect(schemaId, {})).status,
+      (await postBatch(app(), workspace, { events: [itemOf(schemaId, {})] })).status,
+      await sdk("/v1/track", track({})),
+      await sdk("/v1/batch", { batch: [track({})] }),
+      await sdk("/v1/track", track({ writeKey: key }), null),
+    ];
+  };
+
   it("that have begun and do not end are bounded, and another workspace has room for two batches beside them", async () => {
     const head = await headOfSearch(`Content-Length: ${MIB}`);
     const halves: Raw[] = [];
@@ -129,6 +143,7 @@ describe("The bytes of bodies in flight", () => {
       assert.ok(answers().length < 31, `${answers().length} are refused`);
       assert.equal(await search(), 429);
       assert.equal((await workspace.send("POST", "/v1/profiles/search", { rule: {} })).status, 200);
+      assert.deepEqual(await small(), [202, 202, 200, 200, 200]);
       const other = await app().workspace();
       const id = await other.schema({ type: "object" }, null);
       const large = JSON.stringify({ events: pad(15).map((one) => itemOf(id, { one })) });
