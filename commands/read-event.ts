@@ -1,7 +1,7 @@
 import type { StoredEvent } from "../core/event/event.js";
 import { decodeMessage } from "../core/event/message.js";
 import type { EventId, ProfileId, Uid, WorkspaceId } from "../core/ids.js";
-import type { Arrival, ArrivalsPage, DeadLetter } from "../core/ports/event-store.js";
+import { isOpen, type Arrival, type ArrivalsPage, type DeadLetter } from "../core/ports/event-store.js";
 import { hideErased, withoutErasedLetters, type HidingServices } from "./erasures/hidden.js";
 import type { Services, TakeBytes } from "./services.js";
 
@@ -74,9 +74,19 @@ export async function listEvents(
   return { placed, next: found.next };
 }
 
-/** Nothing more will happen to it: it is folded, dead, dropped, or stored for good. */
-export const isSettled = (event: StoredEvent): boolean =>
-  event.status === "stored" ? whyOnlyStored(event) !== null : !wasRefused(event);
+/** Nothing more will happen to it: it is folded, dead and not on its way again, dropped, or stored for good. */
+export async function isSettled(
+  { events }: Pick<Services, "events">,
+  workspace: WorkspaceId,
+  event: StoredEvent,
+): Promise<boolean> {
+  if (event.status === "stored") return whyOnlyStored(event) !== null;
+  if (event.status !== "dead") return true;
+  if (wasRefused(event)) return false;
+  const { eventId, reason } = event;
+  const [letter] = await events.deadLetters(workspace, { limit: 1, before: null, eventId, reason });
+  return letter === undefined || isOpen(letter);
+}
 
 /** It is in a letter alone, and never was an event: one of its id may have been accepted since, and not be stored yet. */
 const wasRefused = ({ notes }: StoredEvent): boolean => (notes?.verdict ?? null) !== null;

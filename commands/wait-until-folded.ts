@@ -28,10 +28,11 @@ export async function waitUntilFolded(
 }
 
 async function areFolded(
-  { identity, events }: Pick<Services, "identity" | "events">,
+  services: Pick<Services, "identity" | "events">,
   workspace: WorkspaceId,
   identifiers: readonly Identifier[],
 ): Promise<boolean> {
+  const { identity, events } = services;
   const refs = await identity.lookup(workspace, identifiers);
   if (refs.includes(null)) return false;
   const isOwn = refs.some((ref) => ref!.size > SIZE_MAX);
@@ -39,7 +40,7 @@ async function areFolded(
     const changes = await identity.history(workspace, id, { limit: CHANGES_LOOKED_AT, before: null, isOwn });
     for (const { source } of changes.map(({ evidence }) => evidence)) {
       const event = isUuid(source) ? await events.find(workspace, source as EventId) : null;
-      if (event !== null && !isSettled(event)) return false;
+      if (event !== null && !(await isSettled(services, workspace, event))) return false;
     }
   }
   return true;

@@ -37,8 +37,6 @@ const COMMA = Buffer.from(",");
 
 const EVENT_NAME = "event, or it is not stored yet";
 
-const isFinished = (event: StoredEvent | null): boolean => event !== null && isSettled(event);
-
 export const eventRoutes = (services: Services): readonly Route[] => [
   route({
     method: "get",
@@ -88,7 +86,7 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     tag: "Read",
     summary: "One event and its status",
     description:
-      "Waits up to `wait` seconds until the event is folded, dead or dropped, or will not be folded. A quarantined call or kept reject of this id is shown as dead and does not end the wait, because an event with the same id may have been accepted since. Of a dropped event only the id, the schema, `received_at` and the reason (`erased` or `expired`) are left.",
+      "Waits up to `wait` seconds until the event is folded, dead or dropped, or will not be folded. A quarantined call or kept reject of this id is shown as dead and does not end the wait, because an event with the same id may have been accepted since; nor does a dead event that is replayed. Of a dropped event only the id, the schema, `received_at` and the reason (`erased` or `expired`) are left.",
     example: { params: { id: answered("collect", "/event_id") }, query: { wait: 5 } },
     access: { kind: "role", role: "viewer" },
     params: { id: idOf(EVENT_NAME) },
@@ -96,7 +94,11 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     responses: { 200: EVENT },
     handle: async ({ workspace, params, query, takeBytes }) => {
       const read = () => findEvent(services, workspace, params.id as EventId);
-      if (query.wait > 0) await services.waiting.until(workspace, read, isFinished, query.wait);
+      const isFinished = async (): Promise<boolean> => {
+        const event = await read();
+        return event !== null && isSettled(services, workspace, event);
+      };
+      if (query.wait > 0) await services.waiting.until(workspace, isFinished, (isDone) => isDone, query.wait);
       await takeBytes(services.limits.payloadBytesMax);
       const event = await read();
       if (event === null) throw new AppError("not_found", `There is no such ${EVENT_NAME}.`);

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createWaiting } from "../../../commands/waiting.js";
 import { waitUntilFolded } from "../../../commands/wait-until-folded.js";
+import { AppError } from "../../../core/errors.js";
 import { BUILT_IN_NAMESPACES } from "../../../core/identity/namespaces.js";
 import type { HistoryPage } from "../../../core/identity/pages.js";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../../core/ids.js";
@@ -30,12 +31,13 @@ describe("A read that waits", () => {
   /** Folds, and inserts where they are held, come to stand only once they are released, as with a slow store. */
   let released = Promise.resolve();
   let holdsInserts = false;
+  let dies = false;
   const hold = ({ inserts = false } = {}): void => {
     holdsInserts = inserts;
     released = new Promise((resolve) => (release = resolve));
   };
   const app = useApp(
-    {},
+    { WORKER_TRIES_MAX: "1" },
     {
       wrap: (backends) => ({
         ...backends,
@@ -47,6 +49,7 @@ describe("A read that waits", () => {
           },
           fold: async (...given) => {
             await released;
+            if (dies) throw new AppError("validation_failed", "It dies.");
             return backends.events.fold(...given);
           },
         },
@@ -57,7 +60,10 @@ describe("A read that waits", () => {
   beforeEach(async () => {
     workspace = await app().workspace();
   });
-  afterEach(() => release());
+  afterEach(() => {
+    release();
+    dies = false;
+  });
   const lookUp = (value: string, wait: string) =>
     workspace.send("POST", `/v1/profiles/lookup?wait=${wait}`, { identifiers: [{ namespace: "email", value }] });
 
@@ -94,6 +100,30 @@ describe("A read that waits", () => {
     await sleep(300);
     release();
     assert.equal((await answering).body["status"], "folded");
+  });
+
+  it("answers an event that died and is replayed once it is folded, or at once when it has died again", async () => {
+    dies = true;
+    const accepted = await workspace.collect(await workspace.schema(), { email: "ada@example.com" });
+    const ask = () => workspace.send("GET", `/v1/events/${String(accepted.body["event_id"])}?wait=10`);
+    assert.equal((await ask()).body["status"], "dead");
+    for (const [isDeadAgain, status] of [
+      [true, "dead"],
+      [false, "folded"],
+    ] as const) {
+      dies = isDeadAgain;
+      hold();
+      const replayed = await workspace.send("POST", "/v1/dead-letters/replay", {});
+      assert.equal(replayed.body["replayed"], 1, replayed.text);
+      let isAnswered = false;
+      const answering = timed(ask).finally(() => (isAnswered = true));
+      await sleep(300);
+      assert.ok(!isAnswered, "it is on its way again");
+      release();
+      const { body, ms } = await answering;
+      assert.equal(body["status"], status);
+      assert.ok(ms < SOON_MS, `${ms} ms`);
+    }
   });
 
   it("looks a profile up once its identifiers are known and their events are folded, not before", async () => {
