@@ -10,12 +10,6 @@ interface Stats {
 }
 
 const MINUTE_MS = 60_000;
-/**
- * Where nobody knows since when the oldest waits, events that came later may keep the queue from ever being empty. How many wait may be
- * unknown for a moment, as while a worker starts.
- */
-const UNKNOWN_MS = 60_000;
-
 /** What the service says of its queue may be so old: what it accepted just before is not in it. */
 export const STALE_MS = 1_100;
 
@@ -38,28 +32,27 @@ export function createQueueWatch(http: Http) {
 }
 
 /**
- * Waits until what the service accepted before is processed. Gives up when so long nothing is done, and tells what may be `wrong` then.
+ * Waits until what the service accepted before is processed, and answers null. Else says what is in the way: when nothing is done for
+ * `waitMs`, or for `unknownMs` while nobody knows since when the oldest waits. Then events that came later may keep the queue from ever
+ * being empty; but it may also be that for a moment no worker runs.
  */
 export async function awaitQueue(
   http: Http,
-  waitMs: number,
+  { waitMs, unknownMs: unknownMaxMs }: { readonly waitMs: number; readonly unknownMs: number },
   tell: (text: string) => void,
-  wrong: string,
-): Promise<void> {
+): Promise<string | null> {
   const look = createQueueWatch(http);
   for (let isTold = false; ;) {
     await sleep(STALE_MS);
     const { isDone, waiting, quietMs, unknownMs } = await look();
-    if (isDone) return;
+    if (isDone) return null;
     if (!isTold && waiting !== null) {
       tell(`waits until the queue is empty; events that wait: ${waiting}`);
       isTold = true;
     }
-    if (quietMs >= waitMs || Math.min(quietMs, unknownMs) >= UNKNOWN_MS)
-      return tell(
-        waiting === null
-          ? `nobody knows whether events wait to be processed: ${wrong}`
-          : `events still wait to be processed, ${waiting}: ${wrong}`,
-      );
+    if (quietMs >= waitMs || Math.min(quietMs, unknownMs) >= unknownMaxMs)
+      return waiting === null
+        ? "nobody knows whether events wait to be processed"
+        : `events still wait to be processed, ${waiting}`;
   }
 }

@@ -8,6 +8,8 @@ import { awaitQueue } from "../queue.js";
 import { count } from "../show.js";
 
 const RETRY_MS = 900_000;
+/** A queue of which nobody knows since when the oldest waits need not keep a copy from being made. */
+const UNKNOWN_MS = 60_000;
 const MISSING = "the export may be without them, and an import of it without what they add to profiles";
 
 interface Me {
@@ -32,7 +34,9 @@ complete export, nor that of another workspace or service. Needs an admin key.
     const { workspace, url } = await read<Me>(api, "/v1/me");
     claimFolder(folder, { workspace_id: workspace.workspace_id, url });
     // What is folded between its files would be counted in no profile of them, and what is still in the queue is in no file.
-    await awaitQueue(api, RETRY_MS, (text) => world.err(`onym: ${text}\n`), MISSING);
+    const tell = (text: string): void => world.err(`onym: ${text}\n`);
+    const late = await awaitQueue(api, { waitMs: RETRY_MS, unknownMs: UNKNOWN_MS }, tell);
+    if (late !== null) tell(`${late}: ${MISSING}`);
     const lines: Record<string, number> = {};
     let lost = 0;
     for (const kind of KINDS) {

@@ -2,7 +2,7 @@ import { read, type Command, type Context } from "../command.js";
 import { CliError, EXIT, failureOf, usage, type Exit } from "../fail.js";
 import { ERASURE_OPTIONS } from "../export/erasures.js";
 import { importOnym } from "../export/import-onym.js";
-import { awaitUsers, createAliasOrder, userReaderOf } from "../import/aliases.js";
+import { awaitEarlier, awaitUsers, createAliasOrder, userReaderOf } from "../import/aliases.js";
 import { batchesOf, batchOf, type Target } from "../import/batches.js";
 import { csvPlanIn } from "../import/csv-items.js";
 import { deliver } from "../import/deliver.js";
@@ -11,12 +11,10 @@ import { FORMATS, itemsOf, type Format, type Source } from "../import/source.js"
 import { surveyOf, type Survey } from "../import/survey.js";
 import { flagIn, textIn } from "../options.js";
 import { createProgress, type Progress } from "../progress.js";
-import { awaitQueue } from "../queue.js";
 import { count, plain } from "../show.js";
 
 const RETRY_MS = 900_000;
 const REASONS_MAX = 20;
-const WRONG_ALIASES = "an alias of a user whom they name may link an anonymous_id in their place";
 
 export const importCommand: Command = {
   name: "import",
@@ -161,7 +159,7 @@ async function sendAll(context: Context, source: Source, target: Target): Promis
     world.err(`onym: ${text}\n`);
   };
   const inOrder = createAliasOrder({
-    queue: () => awaitQueue(api, RETRY_MS, say, WRONG_ALIASES),
+    queue: () => awaitEarlier(api, RETRY_MS, say),
     users: (users) => awaitUsers(api, users, RETRY_MS),
     reader: () => userReaderOf(api),
   });

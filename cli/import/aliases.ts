@@ -7,7 +7,7 @@ import { extract } from "../../core/schema/extract.js";
 import { compilePlan, type AnnotationPlan } from "../../core/schema/plan.js";
 import { all, pages, read } from "../command.js";
 import { CliError, EXIT } from "../fail.js";
-import { createQueueWatch, STALE_MS } from "../queue.js";
+import { awaitQueue, createQueueWatch, STALE_MS } from "../queue.js";
 import type { Item } from "./item.js";
 import { isObject, textOf, type JsonObject } from "./json-lines.js";
 
@@ -15,7 +15,7 @@ import { isObject, textOf, type JsonObject } from "./json-lines.js";
 const USERS_MAX = 1_000_000;
 
 export interface AliasWaits {
-  /** Until what the service accepted before is processed, as far as anybody knows. */
+  /** Until what the service accepted before is processed. Throws where that cannot be awaited. */
   readonly queue: () => Promise<void>;
   /** Until the service knows the users, or until what it accepted before is processed. */
   readonly users: (users: readonly string[]) => Promise<"known" | "processed">;
@@ -131,6 +131,16 @@ export async function userReaderOf(http: Http): Promise<UserReader> {
 interface SdkPlan {
   readonly events: Readonly<Record<string, { readonly schema_id: string | null }>>;
 }
+
+/**
+ * Waits until what the service accepted before is processed. Throws when for so long nothing was processed: nobody would notice what an
+ * alias that was sent then links for good.
+ */
+export async function awaitEarlier(http: Http, waitMs: number, tell: (text: string) => void): Promise<void> {
+  const late = await awaitQueue(http, { waitMs, unknownMs: waitMs }, tell);
+  if (late !== null) throw new CliError(EXIT.unavailable, `${late}: ${WRONG}`);
+}
+const WRONG = "an alias of a user whom they name could link an anonymous_id in their place";
 
 /**
  * Waits until the service knows the users, or has processed what it accepted before: a call that it refused makes nobody known. Throws

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { connect } from "../../cli/connection.js";
-import { awaitUsers, createAliasOrder, userReaderOf } from "../../cli/import/aliases.js";
+import { awaitEarlier, awaitUsers, createAliasOrder, userReaderOf } from "../../cli/import/aliases.js";
+import { EXIT, type CliError } from "../../cli/fail.js";
 import type { Call, Http } from "../../client/http.js";
 import type { Identifier } from "../../core/event/event.js";
 import { compilePlan } from "../../core/schema/plan.js";
@@ -181,5 +182,38 @@ describe("An alias of an import", () => {
     assert.equal(await awaitUsers(busy(new Set(), 0).http, ["u-1"], 0), "processed");
     const younger = busy(new Set(), 5, "2026-01-31T12:01:00.000Z");
     assert.equal(await awaitUsers(younger.http, ["u-1"], 0), "processed");
+  });
+
+  it("is not sent as long as something that came before the import waits, even where nobody knows since when", async () => {
+    for (const [waiting, reason] of [
+      [5, /^events still wait to be processed, 5: an alias/],
+      [null, /^nobody knows whether events wait/],
+    ] as const) {
+      const { http } = busy(new Set(), waiting);
+      const inOrder = createAliasOrder({
+        queue: () => awaitEarlier(http, 0, () => {}),
+        users: () => assert.fail("it was sent"),
+        reader: () => assert.fail("it was sent"),
+      });
+      const sent = inOrder([{ text: JSON.stringify(alias("v-1")) } as never]).next();
+      await assert.rejects(sent, (error: CliError) => error.exit === EXIT.unavailable && reason.test(error.message));
+    }
+  });
+
+  it("waits for a worker that is away for minutes", async () => {
+    const now = Date.now;
+    let looked = 0;
+    Date.now = () => now() + looked * 400_000;
+    try {
+      const http = async () => {
+        looked += 1;
+        const queue = { waiting: looked < 3 ? 5 : 0, oldest_at: null };
+        return { minutes: [{ at: "2026-01-31T12:00:00.000Z" }], queue };
+      };
+      await awaitEarlier(http as unknown as Http, 900_000, () => {});
+    } finally {
+      Date.now = now;
+    }
+    assert.equal(looked, 3);
   });
 });

@@ -3,19 +3,18 @@ import { awaitQueue } from "../../cli/queue.js";
 import type { Http } from "../../client/http.js";
 
 describe("The wait of an export or import for the queue", () => {
+  const EXPORT = { waitMs: 900_000, unknownMs: 60_000 };
   const minutes = [{ at: "2026-01-31T12:00:00.000Z" }];
-  it("is neither for what came later, nor for ever, and warns where nobody knows", async () => {
-    const told = async (waiting: number | null, oldest_at: string | null) => {
-      const said: string[] = [];
+  it("is neither for what came later, nor for ever, and says so where nobody knows", async () => {
+    const late = (waiting: number | null, oldest_at: string | null, unknownMs: number, waitMs = 900_000) => {
       const answer = async () => ({ minutes, queue: { waiting, oldest_at } });
-      await awaitQueue(answer as unknown as Http, 0, (text) => said.push(text), "the export may be without them");
-      return said.at(-1) ?? "";
+      return awaitQueue(answer as unknown as Http, { waitMs, unknownMs }, () => {});
     };
-    assert.equal(await told(0, null), "");
-    assert.equal(await told(3, "2026-01-31T12:01:00.000Z"), "");
-    for (const oldest of [null, "2026-01-31T12:00:59.999Z"])
-      assert.match(await told(3, oldest), /^events still wait to be processed, 3: the export may be without them/);
-    assert.match(await told(null, null), /^nobody knows whether events wait/);
+    assert.equal(await late(0, null, 0), null);
+    assert.equal(await late(3, "2026-01-31T12:01:00.000Z", 0), null);
+    assert.equal(await late(3, "2026-01-31T12:00:59.999Z", 0, 0), "events still wait to be processed, 3");
+    assert.equal(await late(3, null, 0), "events still wait to be processed, 3");
+    assert.equal(await late(null, null, 0), "nobody knows whether events wait to be processed");
   });
 
   it("goes on where the queue cannot be counted for a moment, and does not trust a count from before", async () => {
@@ -27,8 +26,8 @@ describe("The wait of an export or import for the queue", () => {
       askedAt ||= Date.now();
       return { minutes, queue: { waiting: counts.shift(), oldest_at: null } };
     };
-    await awaitQueue(answer as unknown as Http, 60_000, (text) => said.push(text), "");
-    assert.deepEqual([counts, said], [[], ["waits until the queue is empty; events that wait: 5"]]);
+    const late = await awaitQueue(answer as unknown as Http, EXPORT, (text) => said.push(text));
+    assert.deepEqual([counts, late, said], [[], null, ["waits until the queue is empty; events that wait: 5"]]);
     assert.ok(askedAt - began >= 1_000);
   });
 
@@ -51,7 +50,7 @@ describe("The wait of an export or import for the queue", () => {
         later += 40_000;
         return { minutes, queue: { waiting, oldest_at } };
       };
-      await awaitQueue(answer as unknown as Http, 900_000, (text) => said.push(text), "");
+      assert.equal(await awaitQueue(answer as unknown as Http, EXPORT, (text) => said.push(text)), null);
     } finally {
       Date.now = now;
     }
