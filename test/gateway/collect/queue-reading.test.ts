@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers/promises";
 import { createQueueReading } from "../../../gateway/routes/watch/queue-reading.js";
+import { eventually } from "../../support/eventually.js";
 import { useApp } from "../../support/service/app.js";
 
 describe("What GET /v1/stats tells of the queue", () => {
@@ -32,29 +34,30 @@ describe("What GET /v1/stats tells of the queue", () => {
 
   it("is at most a second old, is asked one at a time, and may be unknown", async () => {
     let at = 0;
-    let answer: (depth: number) => void = () => {};
-    let times = 0;
-    const depth = (): Promise<number> => {
-      times += 1;
-      return new Promise((resolve) => (answer = resolve));
-    };
+    const answers: ((depth: number) => void)[] = [];
+    const depth = (): Promise<number> => new Promise((resolve) => answers.push(resolve));
     const read = createQueueReading({ depth, oldest: () => Promise.reject(new Error("away")) }, () => at);
+    const begun = (times: number) => eventually("it asks the broker", () => answers.length === times);
     const first = read();
+    await begun(1);
+    at = 999;
+    const shared = read();
     at = 5_000;
-    const second = read();
-    assert.equal(times, 1, "the broker is slow");
-    answer(7);
-    for (const one of [first, second]) assert.deepEqual(await one, { waiting: 7, oldest: null });
-    const third = read();
-    assert.equal(times, 2, "that one began too long ago");
-    answer(8);
-    assert.equal((await third).waiting, 8);
+    const [second, third] = [read(), read()];
+    await setImmediate();
+    assert.equal(answers.length, 1, "the broker is slow");
+    answers[0]!(7);
+    for (const one of [first, shared]) assert.deepEqual(await one, { waiting: 7, oldest: null });
+    await begun(2);
+    answers[1]!(8);
+    for (const one of [second, third]) assert.equal((await one).waiting, 8, "that one began before they asked");
     at += 999;
     assert.equal((await read()).waiting, 8);
     at += 1;
     const fourth = read();
-    answer(9);
+    await begun(3);
+    answers[2]!(9);
     assert.equal((await fourth).waiting, 9);
-    assert.equal(times, 3);
+    assert.equal(answers.length, 3);
   });
 });
