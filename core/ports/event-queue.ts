@@ -55,7 +55,7 @@ export interface EventQueue extends Port {
   /**
    * When the oldest of them was accepted, as it says itself, milliseconds since 1970; null if there is none. Where the queue cannot look, as
    * RabbitMQ, the oldest of those that the workers of all processes were handed: what still lies there was published later, except what
-   * waits for its next try or was in hand when a process died.
+   * waits for its next try, was in hand when a process died, or lay there while no worker ran: it may have been put behind the others.
    */
   oldest(): Promise<number | null>;
 }
