@@ -103,6 +103,8 @@ async function callOnce(connection: Connection, names: QueueNames, ms: number): 
   });
   try {
     await within(ms, answered);
+    // One that began meanwhile may have answered in the place of another. It stands there before it answers.
+    if ((await within(ms, standing())) !== count) throw new Error("workers come and go");
     return [...answers.values()];
   } finally {
     over.abort();

@@ -6,6 +6,7 @@ import { newId, type WorkspaceId } from "../../../core/ids.js";
 import type { Delivery, EventQueue } from "../../../core/ports/event-queue.js";
 import { startConsumer } from "../../../store/rabbitmq/consumer/consumer.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
+import { answerCalls } from "../../../store/rabbitmq/roll-call.js";
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../../support/eventually.js";
 import { DONE, messagesOf, numbered, publishEach } from "../../support/queue.js";
@@ -92,6 +93,31 @@ describe("The depth of the queue on RabbitMQ", () => {
       assert.equal(await depth, 0);
     } finally {
       await worker.close();
+    }
+  });
+
+  it("never takes the answer of a worker that starts meanwhile for that of another", async () => {
+    const channel = await raw.acquire();
+    const stand = () => channel.basicConsume({ queue: namesOf(name).workers }, () => {});
+    for (let n = 0; n < 2; n += 1) await stand();
+    let begun = 0;
+    const starting = answerCalls(
+      raw,
+      namesOf(name),
+      async () => {
+        begun += 1;
+        if (begun === 1) for (let n = 0; n < 2; n += 1) await stand();
+        return { worker: "a", held: 0, oldest: null, copied: 0 };
+      },
+      () => {},
+    );
+    try {
+      await starting.heard;
+      await rejectsAsUnavailable(() => queue.oldest());
+      assert.ok(begun > 0);
+    } finally {
+      await starting.close();
+      await channel.close();
     }
   });
 
