@@ -4,11 +4,12 @@ import type { Contribution, Facet, Scalar, Trait } from "./facet.js";
 import { compareScalars } from "./scalar.js";
 
 /**
- * A bounded union keeps the greatest values, never the first to arrive, and of texts the one too that reaches the second bound: without it,
+ * A bounded union keeps the greatest values, never the first to arrive, and the one too that reaches the second bound: without it,
  * what comes behind in another part would be taken for what comes next. Only this is a join.
  */
 const UNION_MAX = 100;
-const UNION_CHARACTERS_MAX = 4_096;
+/** Of the JSON text that a store keeps: a character can take one byte of it or six. */
+const UNION_BYTES_MAX = 4_096;
 
 export const emptyFacet: Facet = { traits: new Map(), firstSeen: null, lastSeen: null, eventCount: 0 };
 
@@ -117,23 +118,29 @@ function joinUnions(a: Union, b: Union): Union {
   const values: Scalar[] = [];
   let inA = 0;
   let inB = 0;
-  let isNew = false;
-  let characters = 0;
-  while (
-    values.length < UNION_MAX &&
-    characters < UNION_CHARACTERS_MAX &&
-    (inA < a.values.length || inB < b.values.length)
-  ) {
+  let firstNew = UNION_MAX;
+  while (values.length < UNION_MAX && (inA < a.values.length || inB < b.values.length)) {
     const order = compareHeads(a.values[inA], b.values[inB]);
-    const value = order >= 0 ? a.values[inA]! : b.values[inB]!;
-    values.push(value);
-    if (typeof value === "string") characters += value.length;
+    if (order < 0) firstNew = Math.min(firstNew, values.length);
+    values.push(order >= 0 ? a.values[inA]! : b.values[inB]!);
     if (order >= 0) inA += 1;
     if (order <= 0) inB += 1;
-    if (order < 0) isNew = true;
   }
-  return isNew ? { merge: "union", values } : a;
+  if (firstNew === UNION_MAX) return a;
+  const fitting = countFitting(values);
+  return firstNew < fitting ? { merge: "union", values: values.slice(0, fitting) } : a;
 }
+
+/** How many of the values reach the bound of bytes: each weighs the same in every union, so that this stays a join. */
+function countFitting(values: readonly Scalar[]): number {
+  // Most unions are so small that nothing need be weighed.
+  if (values.reduce<number>((most, value) => most + mostBytesOf(value), 0) < UNION_BYTES_MAX) return values.length;
+  let bytes = 0;
+  const last = values.findIndex((value) => (bytes += Buffer.byteLength(JSON.stringify(value))) >= UNION_BYTES_MAX);
+  return last === -1 ? values.length : last + 1;
+}
+
+const mostBytesOf = (value: Scalar): number => (typeof value === "string" ? 6 * value.length + 2 : 25);
 
 const compareHeads = (a: Scalar | undefined, b: Scalar | undefined): number =>
   a === undefined ? -1 : b === undefined ? 1 : compareScalars(a, b);
