@@ -32,6 +32,9 @@ export async function* exportCatalog(
   yield [{ kind: "identity_settings", settings: await catalog.identitySettings(workspace) }];
   const namespaces = await catalog.namespaces(workspace);
   yield namespaces.map((namespace) => ({ kind: "namespace", namespace }));
+  // Before the schemas: a name that an event added does not count as one that they declare.
+  const traits = [...(await catalog.traits(workspace))];
+  yield traits.map(([name, trait]) => ({ kind: "trait", name, trait }));
   for (let last: SchemaId | null = null; ;) {
     const found: readonly SchemaVersion[] = await catalog.schemas(workspace, { limit: ROWS_PER_READ, after: last });
     for (const { schemaId } of found) yield* versionsOf({ catalog }, workspace, schemaId);
@@ -39,8 +42,6 @@ export async function* exportCatalog(
     last = found.at(-1)!.schemaId;
   }
   yield [{ kind: "sdk", sdk: await catalog.sdk(workspace) }];
-  const traits = [...(await catalog.traits(workspace))];
-  yield traits.map(([name, trait]) => ({ kind: "trait", name, trait }));
   for (let last: DatasetId | null = null; ;) {
     const found: readonly Dataset[] = await catalog.datasets(workspace, { limit: ROWS_PER_READ, after: last });
     yield found.map((dataset) => ({ kind: "dataset", dataset }));

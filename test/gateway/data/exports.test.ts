@@ -109,9 +109,9 @@ describe("Exports", () => {
         "namespace",
         "namespace",
         "namespace",
+        "trait",
         "schema",
         "sdk",
-        "trait",
         "dataset",
         "audience",
         "audience",
@@ -124,7 +124,7 @@ describe("Exports", () => {
         [ids[0], { $not: { $audience: ids[1] } }, 2],
       ],
     );
-    assert.deepEqual([at(catalog[4], "schema_id"), at(catalog[6], "name")], [schemaId, "city"]);
+    assert.deepEqual([at(catalog[5], "schema_id"), at(catalog[4], "name")], [schemaId, "city"]);
     assert.deepEqual(
       catalog.slice(1, 4).map(({ name, used }) => [name, used]),
       [

@@ -148,6 +148,8 @@ describe("The catalog of an import", () => {
     const schemaId = await from.schema(open);
     const sent = await from.collect(schemaId, { t: { a: "1", b: "2" } });
     await from.settled(sent.body["event_id"], "stored").catch(() => undefined);
+    // It declares a name that counts as added by its first use.
+    await from.schema({ type: "object", properties: { a: { type: "string", "x-trait": { name: "a" } } } });
     // Incompatible with the first, and the third compatible with the second.
     const other = { type: "object", required: ["n"], properties: { t: { type: "string" }, n: { type: "number" } } };
     for (const [given, compatibility] of [
