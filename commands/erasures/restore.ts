@@ -1,5 +1,5 @@
 import { AppError } from "../../core/errors.js";
-import { renewed, saidAt, type Erasure } from "../../core/identity/erasure.js";
+import { broughtInLine, saidAt, type Erasure } from "../../core/identity/erasure.js";
 import { keepLatest } from "../../core/identity/logged-erasure.js";
 import type { Member } from "../../core/identity/model.js";
 import type { ErasureId, ProfileId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
@@ -44,7 +44,7 @@ export async function restoreErasures(services: RestoreServices, knownMax = KNOW
       const count = [...erasure.identifiers.values()].reduce((sum, one) => sum + one, 0);
       if (known === undefined) lacking.set(erasureId, count);
       // Whoever readmitted may have died before the log had it: then the store knows better.
-      else if (saidAt(erasure) >= saidAt(known) && renewed(known, erasure) !== null) behind.set(erasureId, count);
+      else if (broughtInLine(known, erasure) !== null) behind.set(erasureId, count);
       if (knownInARow === knownMax) break;
     }
   }

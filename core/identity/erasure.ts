@@ -109,6 +109,10 @@ export function renewed(erasure: Erasure, asked: Renewal): Erasure | null {
   return { ...erasure, erasedAt, suppress, readmittedAt, completedAt, rev: erasure.rev + 1 };
 }
 
+/** The record with what a log says of it; null if that says no more, or was said before: somebody may have changed the record since. */
+export const broughtInLine = (standing: Erasure, logged: Renewal): Erasure | null =>
+  saidAt(logged) < saidAt(standing) ? null : renewed(standing, logged);
+
 /** One that a restored store lacks. */
 export interface Buried {
   readonly tomb: Tomb;

@@ -2,31 +2,12 @@ import assert from "node:assert/strict";
 import { logErasure, readmit } from "../../commands/erasures/log.js";
 import type { Erasure, ErasureRequest } from "../../core/identity/erasure.js";
 import { newId, type ErasureId, type Tomb, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
-import { restoreErasures, takeOut } from "../../commands/erasures/restore.js";
+import { restoreErasures } from "../../commands/erasures/restore.js";
 import { createIdentity } from "../../graph/identity.js";
-import { aWorkspace as aWorkspaceRow } from "../support/builders.js";
 import { erase, NOW, uidsOf } from "../support/identity/erasures.js";
 import { anAssertion, aWorkspace, step } from "../support/identity/fixtures.js";
 import { ann } from "../support/identity/snapshots.js";
-import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
-
-function inMemory() {
-  const lines: LoggedErasure[] = [];
-  const erasureLog = {
-    append: async (one: LoggedErasure) => void lines.push(one),
-    entries: async function* () {
-      yield* lines;
-    },
-  };
-  return { erasures: createMemoryGraph(createMemoryState()), erasureLog, lines };
-}
-
-/** A catalog with every workspace but these. */
-const catalogWithout = (...missing: readonly WorkspaceId[]) => ({
-  findWorkspace: async (workspaceId: WorkspaceId) =>
-    missing.includes(workspaceId) ? null : aWorkspaceRow({ workspaceId }),
-});
+import { catalogWithout, inMemory } from "../support/memory/erasure-log.js";
 
 describe("The log of erasures", () => {
   it("ends with the record as it stands, whoever wrote what they had read before", async () => {
@@ -215,29 +196,6 @@ describe("The log of erasures", () => {
     await restoreErasures({ erasures: watched, erasureLog, catalog: catalogWithout(), identity, now: () => NOW });
     assert.deepEqual(asked, ["profileId", "identifiers", "identifiers", "identifiers"]);
     assert.deepEqual([...(await erasures.livingUids(workspace, uids.flat()))], [uids[1]![0]]);
-  });
-
-  it("goes on where another start is at the same profile, and a step ahead", async () => {
-    const workspace = aWorkspace();
-    const { erasures } = inMemory();
-    const others = [{ namespace: "user_id", value: "other" }];
-    const erased = [0, 1].map((n) => ({ namespace: "cookie_id", value: `cookie-${n}` }));
-    await step(erasures, workspace, anAssertion(...others, ...erased));
-    const uids = new Set(await uidsOf(erasures, workspace, ...erased));
-    const erasure = await erase(inMemory().erasures, workspace, ann);
-    const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
-    const services = { erasures, identity, now: () => NOW };
-    let isFirst = true;
-    const unlink: typeof identity.unlink = async (...asked) => {
-      if (isFirst) {
-        isFirst = false;
-        await takeOut(services, erasure, uids);
-      }
-      return identity.unlink(...asked);
-    };
-    await takeOut({ ...services, identity: { ...identity, unlink } }, erasure, uids);
-    assert.equal((await erasures.livingUids(workspace, [...uids])).size, 0);
-    assert.equal((await uidsOf(erasures, workspace, ...others)).length, 1);
   });
 
   it("asks once for a workspace that the backup does not have, and looks no further because of its erasures", async () => {

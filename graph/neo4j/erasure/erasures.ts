@@ -1,5 +1,10 @@
 import { newId, type ErasureId, type Tomb, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import { renewed, type Erasure, type ErasureRequest, type ErasureResult } from "../../../core/identity/erasure.js";
+import {
+  broughtInLine,
+  type Erasure,
+  type ErasureRequest,
+  type ErasureResult,
+} from "../../../core/identity/erasure.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
 import { newestOf, ofAnotherWorkspace, previewOf, repeated, revisionOf } from "../../rules/erasing.js";
@@ -84,7 +89,7 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
         await step.run(WRITE_ERASURE, erasureParameters({ ...erasure, workspace: ws }, []));
         const standing = firstErasureOf(await step.run(FIND_ERASURE, { ws, id: erasure.erasureId }));
         if (standing === null) throw ofAnotherWorkspace(erasure);
-        const renewal = renewed(standing, erasure);
+        const renewal = broughtInLine(standing, erasure);
         if (renewal !== null) await renew(step, renewal);
         await step.run(OPEN_FOR_STRANGERS, { ws, id: erasure.erasureId, buried });
         await step.run(BURY, { ws, id: erasure.erasureId, buried });

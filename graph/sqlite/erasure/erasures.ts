@@ -1,5 +1,5 @@
 import type { Database } from "../../../core/database.js";
-import { renewed, type Buried, type Erasure, type ErasureResult } from "../../../core/identity/erasure.js";
+import { broughtInLine, type Buried, type Erasure, type ErasureResult } from "../../../core/identity/erasure.js";
 import type { Tomb, Uid } from "../../../core/ids.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
@@ -103,7 +103,7 @@ function createTombReads({
         records.insert({ ...erasure, workspace }, null, []);
         const standing = records.find(workspace, erasure.erasureId);
         if (standing === null) throw ofAnotherWorkspace(erasure);
-        const renewal = renewed(standing, erasure);
+        const renewal = broughtInLine(standing, erasure);
         if (renewal !== null) records.renew(renewal);
         const named = buried
           .filter(({ tomb, uid }) => bury(erasure.erasureId, tomb, uid) && mentioned.get([tomb]) !== undefined)

@@ -129,9 +129,11 @@ export const identityGraphErasedAgain: Contract<IdentityGraph> = {
     const readmitted = { ...suppressed, readmittedAt: NOW + 3 };
     assert.deepEqual(await restored({ suppress: true, readmittedAt: NOW + 3 }), readmitted);
     assert.deepEqual(await suppressedIn(port, workspace, ann), [false]);
-    assert.deepEqual(await restored({ suppress: true }), suppressed, "renewed after it was readmitted");
-    assert.deepEqual(await restored({ erasedAt: NOW + 7, suppress: true }), { ...suppressed, erasedAt: NOW + 7 });
-    assert.deepEqual(await restored({ erasedAt: NOW - 7, suppress: true }), { ...suppressed, erasedAt: NOW + 7 });
+    assert.deepEqual(await restored({ suppress: true }), readmitted, "an older line ends no readmission");
+    const renewed = { ...suppressed, erasedAt: NOW + 7 };
+    assert.deepEqual(await restored({ erasedAt: NOW + 7, suppress: true }), renewed, "later than it was readmitted");
+    assert.deepEqual(await restored({ erasedAt: NOW - 7, suppress: true }), renewed);
+    assert.deepEqual(await restored({ suppress: true, readmittedAt: NOW + 3 }), renewed, "an older readmission");
   },
 
   "restoreErasure has the records redacted that name whom it buries, those of a later line too": async ({ port }) => {

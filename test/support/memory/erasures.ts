@@ -1,7 +1,7 @@
 import { AppError } from "../../../core/errors.js";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ErasureId, type IdentifierKey, type Tomb, type Uid, type WorkspaceId } from "../../../core/ids.js";
-import type { Erasure, ErasureTarget, Renewal } from "../../../core/identity/erasure.js";
+import { saidAt, type Erasure, type ErasureTarget, type Renewal } from "../../../core/identity/erasure.js";
 import { withoutErased } from "../../../core/identity/names.js";
 import type { Tombstone } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
@@ -242,7 +242,7 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
         if (!state.erasures.has(erasure.erasureId)) put({ ...erasure, workspace, isGone: true });
         const standing = own(workspace, erasure.erasureId);
         if (standing === null) throw new AppError("conflict", "It is an erasure of another workspace.");
-        renew(standing, erasure);
+        if (saidAt(erasure) >= saidAt(standing)) renew(standing, erasure);
         const { erasureId } = erasure;
         const isBuried = (tomb: Tomb) =>
           state.tombstones.some((one) => one.erasureId === erasureId && one.tomb === tomb);
