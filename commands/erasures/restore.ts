@@ -15,6 +15,8 @@ const ERASURES_PER_READ = 500;
 const BURIED_PER_WRITE = 1_000;
 const MEMBERS_PER_READ = 500;
 const UIDS_PER_READ = 1_000;
+/** Each look takes out all that it meets; another start can be ahead of some of them. */
+const LOOKS_MAX = 100;
 /** So many identifiers are held at once, or those of one erasure. */
 const HELD_MAX = 100_000;
 /** A record takes as much memory as some identifiers. */
@@ -194,17 +196,32 @@ async function bringInLine(services: RestoreServices, ids: readonly ErasureId[])
 
 /** Erases those that are in a profile again. A profile may hold others beside them: those stay. */
 export async function takeOut(services: TakeOutServices, erasure: Erasure, uids: ReadonlySet<Uid>): Promise<void> {
-  const { workspace } = erasure;
   const all = [...uids];
-  const gone = new Set<Uid>();
   for (let from = 0; from < all.length; from += UIDS_PER_READ)
-    for (const uid of await services.erasures.livingUids(workspace, all.slice(from, from + UIDS_PER_READ))) {
+    await takeOutSome(services, erasure, all.slice(from, from + UIDS_PER_READ), uids);
+}
+
+/** Looks again until nobody is left: where another start takes the same profile apart, its id may be of nobody between two reads. */
+async function takeOutSome(
+  services: TakeOutServices,
+  erasure: Erasure,
+  some: readonly Uid[],
+  uids: ReadonlySet<Uid>,
+): Promise<void> {
+  const { workspace, erasureId } = erasure;
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const living = await services.erasures.livingUids(workspace, some);
+    if (living.size === 0) return;
+    const gone = new Set<Uid>();
+    for (const uid of living) {
       const ref = gone.has(uid) ? null : await services.identity.resolve(workspace, uid);
       if (ref === null) continue;
       const members = await membersOf(services, workspace, ref.profileId, uids);
       for (const { uid } of members.own) gone.add(uid);
-      await eraseMembers(services, erasure, ref.profileId, members);
+      if (members.own.length > 0) await eraseMembers(services, erasure, ref.profileId, members);
     }
+  }
+  throw new Error(`identifiers of the erasure ${erasureId} are still in profiles after ${LOOKS_MAX} looks`);
 }
 
 async function eraseMembers(

@@ -74,4 +74,36 @@ describe("Workers that restore erasures together", () => {
     assert.equal((await erasures.livingUids(workspace, [...uids])).size, 0);
     assert.equal((await uidsOf(erasures, workspace, ...others)).length, 1);
   });
+
+  it("take out everybody where one took the oldest out while the other read the members", async () => {
+    const workspace = aWorkspace();
+    const { erasures } = inMemory();
+    const [oldest, younger] = [0, 1].map((n) => ({ namespace: "cookie_id", value: `cookie-${n}` })) as [
+      typeof ann,
+      typeof ann,
+    ];
+    // The profile has the id of the oldest.
+    await step(erasures, workspace, anAssertion(oldest));
+    await step(erasures, workspace, anAssertion(oldest, younger, { namespace: "user_id", value: "other" }));
+    const uids = await uidsOf(erasures, workspace, younger, oldest);
+    const livingUids: typeof erasures.livingUids = async (...asked) => {
+      const living = await erasures.livingUids(...asked);
+      return new Set(uids.filter((uid) => living.has(uid)));
+    };
+    const erasure = await erase(inMemory().erasures, workspace, ann);
+    const identity = createIdentity({ graph: erasures, timeoutMs: 1_000 });
+    let isFirst = true;
+    const members: typeof identity.members = async (...asked) => {
+      if (isFirst) {
+        isFirst = false;
+        const evidence = { source: "unlink", keyId: erasure.keyId, at: NOW } as const;
+        await identity.unlink(workspace, { identifier: oldest }, evidence);
+        await erase(erasures, workspace, oldest);
+      }
+      return identity.members(...asked);
+    };
+    const services = { erasures: { ...erasures, livingUids }, identity: { ...identity, members }, now: () => NOW };
+    await takeOut(services, erasure, new Set(uids));
+    assert.equal((await erasures.livingUids(workspace, uids)).size, 0);
+  });
 });
