@@ -225,12 +225,15 @@ WITH e
 MATCH (s:Sealed)-[:SEALED_BY]->(e)
 DETACH DELETE s`;
 
-/** Members of a sealed profile leave their keys, and the keys of their links, to whoever comes now. */
+/** Members of a sealed profile leave their keys, and the keys of their links, to whoever comes now. A restore may have buried them before. */
 export const TAKE_OUT = `CYPHER replan=skip
 UNWIND $q.taken AS t
 MATCH (i:Identifier {key: t.key}) USING INDEX SEEK i:Identifier(key)
 MATCH (i)-[:OF]->(:Sealed)-[:SEALED_BY]->(e)
+OPTIONAL MATCH (old:Tombstone {erasure: e.id, tomb: t.tomb}) USING INDEX SEEK old:Tombstone(erasure, tomb)
 REMOVE i.key
+WITH i, e, t, old
+WHERE old IS NULL
 CREATE (:Tombstone {tomb: t.tomb, uid: i.uid, ws: e.ws, erasure: e.id})-[:LEFT_BY]->(e)`;
 
 export const TAKE_OUT_LINKS = `CYPHER replan=skip

@@ -5,8 +5,8 @@ import { newId, type ErasureId, type Uid } from "../../../core/ids.js";
 import type { Erasure } from "../../../core/identity/erasure.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
-import { anErasure, erase, ERASER, everything, finish, NOW, uidsOf } from "../../support/identity/erasures.js";
-import { aWorkspace, anAssertion, anIdentifier, linkedPair, step } from "../../support/identity/fixtures.js";
+import { anErasure, aStar, erase, ERASER, everything, finish, NOW, uidsOf } from "../../support/identity/erasures.js";
+import { aWorkspace, anAssertion, linkedPair, step } from "../../support/identity/fixtures.js";
 import { aChange, record, takeApart, write } from "../../support/identity/plans.js";
 import {
   ALL,
@@ -20,14 +20,6 @@ import {
   standing,
   wanting,
 } from "../../support/identity/snapshots.js";
-
-/** One hub with so many spokes. */
-async function aStar(port: IdentityGraph, size: number) {
-  const workspace = aWorkspace();
-  const spokes = Array.from({ length: size }, (_, i) => anIdentifier(`spoke${i}`));
-  await step(port, workspace, ...spokes.map((spoke) => anAssertion(ann, spoke)));
-  return { workspace, spokes };
-}
 
 const ERASURES = { limit: 100, before: null };
 

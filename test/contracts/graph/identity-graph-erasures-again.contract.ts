@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { identifierKey } from "../../../core/event/event.js";
-import { NOTHING_REMOVED, type Erasure } from "../../../core/identity/erasure.js";
+import { NOTHING_REMOVED, type Buried, type Erasure } from "../../../core/identity/erasure.js";
 import { newId, type ErasureId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
 import { tombOf } from "../../support/builders.js";
-import { anErasure, erase, finish, NOW } from "../../support/identity/erasures.js";
+import { anErasure, aStar, erase, finish, NOW, uidsOf } from "../../support/identity/erasures.js";
 import { aWorkspace, anAssertion, step } from "../../support/identity/fixtures.js";
 import { aChange, record } from "../../support/identity/plans.js";
 import { ann, bob, cat, idOf } from "../../support/identity/snapshots.js";
@@ -164,5 +164,26 @@ export const identityGraphErasedAgain: Contract<IdentityGraph> = {
       await port.restoreErasure(workspace, logged, [{ tomb, uid }]);
       assert.notEqual((await port.findErasure(workspace, logged.erasureId))!.completedAt, null, "it had buried them");
     }
+  },
+
+  "restoreErasure buries those too who are not taken apart yet, and who of them comes back is buried once": async ({
+    port,
+  }) => {
+    const { workspace, spokes } = await aStar(port, 700);
+    const buried: Buried[] = [];
+    for (const one of [ann, ...spokes])
+      buried.push({ tomb: tombOf(identifierKey(workspace, one)), uid: (await uidsOf(port, workspace, one))[0]! });
+    const begun = await erase(port, workspace, ann);
+    assert.equal(begun.isGone, false);
+    await port.restoreErasure(workspace, { ...begun, erasedAt: NOW + 5 }, buried);
+    const back = [ann, ...spokes.filter((_, n) => n % 50 === 0)];
+    for (const one of back) assert.equal((await step(port, workspace, anAssertion(one)))[0]!.outcome, "created");
+    await finish(port, begun);
+    const all = await port.buried(workspace, begun.erasureId, { limit: 1_000, after: null });
+    assert.deepEqual(
+      all,
+      buried.toSorted((a, b) => (a.tomb < b.tomb ? -1 : 1)),
+    );
+    assert.equal((await uidsOf(port, workspace, ...back)).length, back.length);
   },
 };

@@ -4,8 +4,8 @@ import { newId } from "../../../core/ids.js";
 import type { Erasure, ErasureRequest, ErasureTarget } from "../../../core/identity/erasure.js";
 import type { Assertion } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
-import { EVIDENCE } from "./fixtures.js";
-import { ALL, NEWEST, standing } from "./snapshots.js";
+import { anAssertion, anIdentifier, aWorkspace, EVIDENCE, step } from "./fixtures.js";
+import { ALL, ann, NEWEST, standing } from "./snapshots.js";
 
 export const NOW = EVIDENCE.at + 1_000;
 export const ERASER = "key0000007" as KeyId;
@@ -96,4 +96,12 @@ export async function uidsOf(
   ...identifiers: readonly Identifier[]
 ): Promise<readonly Uid[]> {
   return (await standing(graph, workspace, ...identifiers)).profiles.map(([, { uid }]) => uid);
+}
+
+/** Ann with so many spokes. */
+export async function aStar(port: IdentityGraph, size: number) {
+  const workspace = aWorkspace();
+  const spokes = Array.from({ length: size }, (_, i) => anIdentifier(`spoke${i}`));
+  await step(port, workspace, ...spokes.map((spoke) => anAssertion(ann, spoke)));
+  return { workspace, spokes };
 }
