@@ -6,7 +6,7 @@ import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
 import { tombOf } from "../../support/builders.js";
 import { anErasure, aStar, erase, finish, NOW, uidsOf } from "../../support/identity/erasures.js";
-import { aWorkspace, anAssertion, step } from "../../support/identity/fixtures.js";
+import { aWorkspace, anAssertion, anIdentifier, step } from "../../support/identity/fixtures.js";
 import { aChange, record } from "../../support/identity/plans.js";
 import { ann, bob, cat, idOf } from "../../support/identity/snapshots.js";
 
@@ -185,5 +185,30 @@ export const identityGraphErasedAgain: Contract<IdentityGraph> = {
       buried.toSorted((a, b) => (a.tomb < b.tomb ? -1 : 1)),
     );
     assert.equal((await uidsOf(port, workspace, ...back)).length, back.length);
+  },
+
+  "continueErasure gets through all records that name whom restoreErasure buried, a few at a time": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(cat));
+    const strangers = Array.from({ length: 60 }, (_, n) => anIdentifier(`stranger${n}`));
+    const changes = strangers.map((identifier) =>
+      aChange({ identifiers: [cat, identifier], dropped: [{ identifier, rule: "limit" }], outcome: "partial" }),
+    );
+    await record(port, workspace, ...changes);
+    const lost = await erase(port, aWorkspace(), ann);
+    const logged: Erasure = { ...lost, ...NOTHING_REMOVED, workspace, erasureId: newId<ErasureId>() };
+    const buried = strangers.map((one) => ({ tomb: tombOf(identifierKey(workspace, one)), uid: null }));
+    await port.restoreErasure(workspace, logged, buried);
+    let calls = 1;
+    while (!(await port.continueErasure(workspace, logged.erasureId, 20))!.isGone && calls < 30) calls += 1;
+    assert.ok(calls < 30, "those that are done take no room");
+    assert.equal((await port.findErasure(workspace, logged.erasureId))!.changes, 60);
+    for (const { changeId } of changes)
+      assert.deepEqual((await port.findChange(workspace, changeId))!.identifiers, [
+        cat,
+        { namespace: "user_id", erased: true },
+      ]);
   },
 };
