@@ -118,14 +118,24 @@ WITH e, b, old
 WHERE old IS NULL
 CREATE (:Tombstone {tomb: b.tomb, uid: b.uid, ws: e.ws, erasure: e.id})-[:LEFT_BY]->(e)`;
 
+/** One of the records that name each of these: it tells who that is. */
+export const RECORD_NAMING = `CYPHER replan=skip
+UNWIND $q.tombs AS tomb
+MATCH (m:Mention {tomb: tomb}) USING INDEX SEEK m:Mention(tomb)
+CALL (m) {
+  MATCH (m)<-[:NAMES]-(c:Change)
+  RETURN c
+  LIMIT 1
+}
+RETURN tomb, c.identifiers, c.dropped`;
+
 /** Before they are buried: those whom records name and whom it has not buried yet become its strangers, and it is open for that. */
 export const OPEN_FOR_STRANGERS = `CYPHER replan=skip ${ONE}
-UNWIND $q.buried AS b
-MATCH (m:Mention {tomb: b.tomb}) USING INDEX SEEK m:Mention(tomb)
-OPTIONAL MATCH (old:Tombstone {erasure: e.id, tomb: b.tomb}) USING INDEX SEEK old:Tombstone(erasure, tomb)
-WITH e, b, old
+UNWIND $q.strangers AS tomb
+OPTIONAL MATCH (old:Tombstone {erasure: e.id, tomb: tomb}) USING INDEX SEEK old:Tombstone(erasure, tomb)
+WITH e, tomb, old
 WHERE old IS NULL
-WITH e, collect(b.tomb) AS strangers
+WITH e, collect(tomb) AS strangers
 SET e.strangers = e.strangers + strangers, e.gone = false, e.open = true, e.completed_at = null, e.rev = e.rev + 1`;
 
 /** Its forbidden pairs end, and with them what the profiles on the other side know of them; answers the ids of those. */

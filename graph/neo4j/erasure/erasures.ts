@@ -29,7 +29,7 @@ import { NEWEST } from "../pages/pages.js";
 import { erasureOf, erasureParameters, firstErasureOf, wholeOrNull } from "./rows.js";
 import { findTarget, seal } from "./seal.js";
 import { takeApart } from "./take-apart.js";
-import { hasErasures, readTombstones } from "./tombstones.js";
+import { hasErasures, readTombstones, strangersOf } from "./tombstones.js";
 
 /** So much is taken apart in the step that seals; a profile of more links goes on afterwards. */
 const AT_ONCE = 500;
@@ -91,7 +91,9 @@ export function createErasures(client: Client, tombOf: TombOf): Erasures {
         if (standing === null) throw ofAnotherWorkspace(erasure);
         const renewal = broughtInLine(standing, erasure);
         if (renewal !== null) await renew(step, renewal);
-        await step.run(OPEN_FOR_STRANGERS, { ws, id: erasure.erasureId, buried });
+        const tombs = buried.map(({ tomb }) => tomb);
+        const strangers = await strangersOf(step.run, tombOf, ws, tombs);
+        if (strangers.length > 0) await step.run(OPEN_FOR_STRANGERS, { ws, id: erasure.erasureId, strangers });
         await step.run(BURY, { ws, id: erasure.erasureId, buried });
       }),
   };

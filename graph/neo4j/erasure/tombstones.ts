@@ -1,14 +1,16 @@
 import { identifierKey } from "../../../core/event/event.js";
-import type { ErasureId, IdentifierKey, Uid, WorkspaceId } from "../../../core/ids.js";
+import type { ErasureId, IdentifierKey, Tomb, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { Change } from "../../../core/identity/model.js";
 import { namesOf, withoutErased } from "../../../core/identity/names.js";
 import type { Tombstone, TombOf } from "../../../core/identity/tombstone.js";
 import { tombstoneOf, type Trace } from "../../rules/tombstones.js";
-import { HAS_ERASURES, UNDER_WAY } from "../cypher/erasure.js";
+import { HAS_ERASURES, RECORD_NAMING, UNDER_WAY } from "../cypher/erasure.js";
 import { LIVING_KEYS, TOMBSTONES } from "../cypher/tombstones.js";
+import { namesInRecord } from "../changes.js";
 import type { Ask } from "../client.js";
 
 type Row = readonly [n: number, erasureId: ErasureId, erasedAt: number, isSuppressed: boolean, uid: Uid | null];
+type NamingRow = readonly [tomb: Tomb, identifiers: readonly string[], dropped: readonly string[] | null];
 
 async function tracesOf(
   ask: Ask,
@@ -36,6 +38,24 @@ export async function readTombstones(
 ): Promise<ReadonlyMap<IdentifierKey, Tombstone>> {
   const traces = await tracesOf(ask, tombOf, ws, keys);
   return new Map([...traces].map(([key, all]) => [key, tombstoneOf(all)!]));
+}
+
+/** Those of these whom records name and who are in no profile. */
+export async function strangersOf(
+  ask: Ask,
+  tombOf: TombOf,
+  ws: WorkspaceId,
+  tombs: readonly Tomb[],
+): Promise<readonly Tomb[]> {
+  const rows = (await ask(RECORD_NAMING, { tombs })) as unknown as readonly NamingRow[];
+  const named = rows.map(([tomb, identifiers, dropped]) => {
+    const keys = namesOf(namesInRecord(identifiers, dropped)).map((one) => identifierKey(ws, one));
+    return { tomb, key: keys.find((one) => tombOf(one) === tomb) };
+  });
+  const keys = named.flatMap(({ key }) => key ?? []);
+  if (keys.length === 0) return named.map(({ tomb }) => tomb);
+  const living = new Set((await ask(LIVING_KEYS, { ws, keys })).map(([n]) => keys[n as number]!));
+  return named.filter(({ key }) => key === undefined || !living.has(key)).map(({ tomb }) => tomb);
 }
 
 export const hasErasures = async (ask: Ask, ws: WorkspaceId): Promise<boolean> =>

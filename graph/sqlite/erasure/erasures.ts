@@ -1,8 +1,13 @@
 import type { Database } from "../../../core/database.js";
 import { broughtInLine, type Buried, type Erasure, type ErasureResult } from "../../../core/identity/erasure.js";
-import type { Tomb, Uid } from "../../../core/ids.js";
+import { identifierKey } from "../../../core/event/event.js";
+import { namesOf } from "../../../core/identity/names.js";
+import type { Tomb, Uid, WorkspaceId } from "../../../core/ids.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
 import type { Erasures } from "../../../core/ports/identity-graph.js";
+import { prepareFindChange } from "../changes.js";
+import { changeIdOf } from "../encoding.js";
+import { prepareFindLocation } from "../locations.js";
 import { eachInTurns, inTurns, type Read } from "../pages.js";
 import { prepareFindProfile } from "../profiles.js";
 import type { ErasureRecords } from "./records.js";
@@ -57,19 +62,31 @@ export function createErasures(deps: Deps): Erasures {
   };
 }
 
-function createTombReads({
-  database,
-  records,
-  tombstones,
-  read,
-  write,
-}: Deps): Pick<Erasures, "tombstones" | "livingUids" | "foreignUids" | "buried" | "restoreErasure"> {
+/** Whether records name somebody with this tombstone who is in no profile: one of the records tells who it is. */
+function prepareIsStranger({ database, tombOf }: Deps) {
+  const mention = database.prepare("SELECT change FROM mentions WHERE tomb = ? LIMIT 1");
+  const findChange = prepareFindChange(database);
+  const findLocation = prepareFindLocation(database);
+  return (workspace: WorkspaceId, tomb: Tomb): boolean => {
+    const found = mention.get([tomb]) as readonly [Buffer] | undefined;
+    if (found === undefined) return false;
+    const change = findChange(workspace, changeIdOf(found[0].toString("hex")));
+    const keys = change === null ? [] : namesOf(change).map((one) => identifierKey(workspace, one));
+    const key = keys.find((one) => tombOf(one) === tomb);
+    return key === undefined || findLocation(workspace, key) === undefined;
+  };
+}
+
+function createTombReads(
+  deps: Deps,
+): Pick<Erasures, "tombstones" | "livingUids" | "foreignUids" | "buried" | "restoreErasure"> {
+  const { database, records, tombstones, read, write } = deps;
   const findProfile = prepareFindProfile(database);
   const page = database.prepare(
     "SELECT tomb, uid FROM tombstones WHERE erasure = ? AND tomb > ? ORDER BY tomb LIMIT ?",
   );
   const bury = prepareBury(database);
-  const mentioned = database.prepare("SELECT 1 FROM mentions WHERE tomb = ? LIMIT 1");
+  const isStranger = prepareIsStranger(deps);
   // A sealed component has no workspace: its erasure has.
   const foreign = database.prepare(
     `SELECT 1 FROM identifiers i JOIN components c ON c.id = i.component
@@ -106,7 +123,7 @@ function createTombReads({
         const renewal = broughtInLine(standing, erasure);
         if (renewal !== null) records.renew(renewal);
         const named = buried
-          .filter(({ tomb, uid }) => bury(erasure.erasureId, tomb, uid) && mentioned.get([tomb]) !== undefined)
+          .filter(({ tomb, uid }) => bury(erasure.erasureId, tomb, uid) && isStranger(workspace, tomb))
           .map(({ tomb }) => tomb);
         if (named.length > 0) records.reopen(erasure.erasureId, named);
       }),

@@ -166,6 +166,29 @@ export const identityGraphErasedAgain: Contract<IdentityGraph> = {
     }
   },
 
+  "restoreErasure leaves records that name somebody who is in a profile, until that one is erased": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(cat));
+    const change = aChange({
+      identifiers: [cat, bob],
+      dropped: [{ identifier: bob, rule: "limit" }],
+      outcome: "partial",
+    });
+    await record(port, workspace, change);
+    await step(port, workspace, anAssertion(bob));
+    const lost = await erase(port, aWorkspace(), bob);
+    const logged: Erasure = { ...lost, ...NOTHING_REMOVED, workspace, erasureId: newId<ErasureId>() };
+    const tomb = tombOf(identifierKey(workspace, bob));
+    await port.restoreErasure(workspace, logged, [{ tomb, uid: newId<Uid>() }]);
+    assert.equal((await complete(port, logged)).changes, 0);
+    assert.deepEqual(await port.findChange(workspace, change.changeId), change);
+    await erase(port, workspace, bob);
+    const { identifiers } = (await port.findChange(workspace, change.changeId))!;
+    assert.deepEqual(identifiers, [cat, { namespace: "user_id", erased: true }]);
+  },
+
   "restoreErasure buries those too who are not taken apart yet, and who of them comes back is buried once": async ({
     port,
   }) => {
