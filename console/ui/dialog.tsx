@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { useAction } from "../api/hooks.js";
+import { useUnsaved } from "../state/unsaved.js";
 import { Button } from "./buttons.js";
 import { Failure } from "./layout.js";
 
@@ -8,12 +9,18 @@ export interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly isLarge?: boolean;
+  /** What it was asked for is under way: it stays, because the answer may be a secret or a refusal, which nobody else shows. */
+  readonly isBusy?: boolean;
   readonly foot?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
 /** Shown as long as it is drawn. The browser keeps the focus inside, and Escape closes it. */
-export function Dialog({ title, onClose, isLarge = false, foot, children }: DialogProps): JSX.Element {
+export function Dialog({ title, onClose, isLarge = false, isBusy = false, foot, children }: DialogProps): JSX.Element {
+  useUnsaved(isBusy);
+  const close = (): void => {
+    if (!isBusy) onClose();
+  };
   const box = useRef<HTMLDialogElement>(null);
   const id = useId();
   const open = (): void => {
@@ -36,18 +43,18 @@ export function Dialog({ title, onClose, isLarge = false, foot, children }: Dial
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        if (event.cancelable) onClose();
+        if (event.cancelable) close();
       }}
       // A browser closes it by itself when Escape is pressed again and again, while it is drawn still: whoever draws it decides.
       onClose={() => {
         if (box.current?.isConnected !== true) return;
         open();
-        onClose();
+        close();
       }}
     >
       <div class="dialog-head">
         <h2 id={id}>{title}</h2>
-        <Button kind="quiet" isSmall icon="close" label="Close" onClick={onClose} />
+        <Button kind="quiet" isSmall icon="close" label="Close" disabled={isBusy} onClick={close} />
       </div>
       <div class="dialog-body">{children}</div>
       {foot !== undefined && <div class="dialog-foot">{foot}</div>}
@@ -79,9 +86,12 @@ export function Confirm({ title, verb, isDanger = false, act, onClose, children 
     <Dialog
       title={title}
       onClose={onClose}
+      isBusy={action.isBusy}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button disabled={action.isBusy} onClick={onClose}>
+            Cancel
+          </Button>
           <Button kind={isDanger ? "danger" : "primary"} isBusy={action.isBusy} onClick={() => void run()}>
             {verb}
           </Button>

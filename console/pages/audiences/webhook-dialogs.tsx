@@ -55,7 +55,7 @@ export function NewWebhookDialog({
     if (made !== undefined) onMade(made);
   };
   return (
-    <Dialog title="New webhook" onClose={close}>
+    <Dialog title="New webhook" onClose={close} isBusy={making.isBusy}>
       <Form onSubmit={() => void submit()}>
         <TextField
           label="Address"
@@ -110,7 +110,9 @@ export function NewWebhookDialog({
           >
             Make the webhook
           </Button>
-          <Button onClick={close}>Cancel</Button>
+          <Button disabled={making.isBusy} onClick={close}>
+            Cancel
+          </Button>
         </div>
       </Form>
     </Dialog>
@@ -146,7 +148,7 @@ export function Resume({
     onClose();
   };
   return (
-    <Dialog title={`${RESUMES[state]}: from which entry?`} onClose={onClose}>
+    <Dialog title={`${RESUMES[state]}: from which entry?`} onClose={onClose} isBusy={going.isBusy}>
       <Form onSubmit={() => void submit()}>
         <TextField
           label="After entry"
@@ -167,7 +169,9 @@ export function Resume({
           >
             {RESUMES[state]}
           </Button>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button disabled={going.isBusy} onClick={onClose}>
+            Cancel
+          </Button>
         </div>
       </Form>
     </Dialog>

@@ -223,7 +223,11 @@ function Edit({
       </Dialog>
     );
   return (
-    <Dialog title={standing === null ? "New dataset" : `The dataset ${standing.name}`} onClose={close}>
+    <Dialog
+      title={standing === null ? "New dataset" : `The dataset ${standing.name}`}
+      onClose={close}
+      isBusy={storing.isBusy}
+    >
       <Form onSubmit={() => void submit()}>
         <TextField
           label="Name"
@@ -268,7 +272,9 @@ function Edit({
           >
             Save
           </Button>
-          <Button onClick={close}>Cancel</Button>
+          <Button disabled={storing.isBusy} onClick={close}>
+            Cancel
+          </Button>
         </div>
       </Form>
     </Dialog>

@@ -47,7 +47,7 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
     erasing.reset();
   };
   return (
-    <Dialog title="Erase a person" onClose={close}>
+    <Dialog title="Erase a person" onClose={close} isBusy={erasing.isBusy}>
       <Form onSubmit={() => void looking.run()}>
         <IdentifierFields
           label="An identifier of the person"
@@ -69,7 +69,9 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
               Erase forever
             </Button>
           )}
-          <Button onClick={close}>Cancel</Button>
+          <Button disabled={erasing.isBusy} onClick={close}>
+            Cancel
+          </Button>
         </div>
       </Form>
     </Dialog>

@@ -237,7 +237,7 @@ export function NewKeyDialog({
     if (made !== undefined) onMade(made);
   };
   return (
-    <Dialog title="New key" onClose={close}>
+    <Dialog title="New key" onClose={close} isBusy={making.isBusy}>
       <Form onSubmit={() => void submit()}>
         <TextField
           label="Name"
@@ -281,7 +281,9 @@ export function NewKeyDialog({
           <Button kind="primary" type="submit" isBusy={making.isBusy}>
             Make the key
           </Button>
-          <Button onClick={close}>Cancel</Button>
+          <Button disabled={making.isBusy} onClick={close}>
+            Cancel
+          </Button>
         </div>
       </Form>
     </Dialog>

@@ -182,7 +182,7 @@ function Edit({
     if (done === true) onDone(name.trim());
   };
   return (
-    <Dialog title={isNew ? "New namespace" : `The namespace ${of.name}`} onClose={close}>
+    <Dialog title={isNew ? "New namespace" : `The namespace ${of.name}`} onClose={close} isBusy={storing.isBusy}>
       <Form onSubmit={() => void submit()}>
         {isNew && (
           <TextField
@@ -247,7 +247,9 @@ function Edit({
           >
             Save
           </Button>
-          <Button onClick={close}>Cancel</Button>
+          <Button disabled={storing.isBusy} onClick={close}>
+            Cancel
+          </Button>
         </div>
       </Form>
     </Dialog>

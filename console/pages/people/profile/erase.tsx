@@ -47,9 +47,12 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
     <Dialog
       title="Erase this person?"
       onClose={onClose}
+      isBusy={erasing.isBusy}
       foot={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button disabled={erasing.isBusy} onClick={onClose}>
+            Cancel
+          </Button>
           <Button
             kind="danger"
             icon="erase"
