@@ -1,3 +1,4 @@
+import { useCallback, useEffect, useRef } from "preact/hooks";
 import { createStore, useStore } from "./store.js";
 
 /** The page's own address, behind the `#`: no path of the server, so any proxy and any prefix will do. */
@@ -61,6 +62,13 @@ export function go(target: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", target);
   else history.pushState(null, "", target);
   move();
+}
+
+/** `go` behind an answer that may come late: nobody is taken from a page that they went to meanwhile. */
+export function useGo(): (target: string) => void {
+  const isShown = useRef(true);
+  useEffect(() => () => void (isShown.current = false), []);
+  return useCallback((target) => isShown.current && go(target), []);
 }
 
 /** The parameters of a pattern such as `/profiles/:id`; null: the path is another one. */

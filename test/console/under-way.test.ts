@@ -57,4 +57,20 @@ describeConsole("what is under way", (console) => {
     await dialog.getByText("The rules of these audiences refer to it").waitFor({ timeout: 10_000 });
     wereRefused(opened, 409);
   });
+
+  it("takes nobody from a page that they went to before the answer came", async () => {
+    const { page } = await console().open(await console().app.workspace(), { path: "/new-schema" });
+    await page.getByLabel("Schema id").fill("signup");
+    const letGo = await hold(page, "POST", /\/v1\/schemas$/);
+    await page.getByRole("button", { name: "Register" }).click();
+    await page.getByRole("link", { name: "Audiences" }).click();
+    await page.getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("link", { name: "New audience" }).first().click();
+    const name = page.getByLabel("Name", { exact: true });
+    await name.fill("Parisians");
+    letGo();
+    await page.getByText("The schema signup is registered.").waitFor();
+    await page.evaluate(DRAWN);
+    assert.equal(await name.inputValue({ timeout: 5_000 }), "Parisians");
+  });
 });

@@ -4,7 +4,7 @@ import { usePages, useQuery } from "../../api/hooks.js";
 import { api, ApiError } from "../../api/http.js";
 import type { Audience, Member } from "../../api/audiences.js";
 import type { PageProps } from "../../state/pages.js";
-import { go, href } from "../../state/router.js";
+import { href, useGo } from "../../state/router.js";
 import { useMay } from "../../state/session.js";
 import {
   Button,
@@ -186,6 +186,7 @@ function Delete({
   readonly nameOf: (id: string) => string;
   readonly onClose: () => void;
 }): JSX.Element {
+  const go = useGo();
   const [users, setUsers] = useState<readonly string[]>([]);
   return (
     <Confirm

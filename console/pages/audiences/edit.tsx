@@ -4,7 +4,7 @@ import { useAction } from "../../api/hooks.js";
 import { api, ApiError, ask, isMissing } from "../../api/http.js";
 import type { Audience } from "../../api/audiences.js";
 import type { PageProps } from "../../state/pages.js";
-import { go, href } from "../../state/router.js";
+import { href, useGo } from "../../state/router.js";
 import { useUnsaved } from "../../state/unsaved.js";
 import {
   Button,
@@ -119,6 +119,7 @@ function Edit({
     const headers = { ...(standing?.tag !== null && standing !== null && { "If-Match": standing.tag }) };
     return api<Audience>("PUT", `/v1/audiences/${before.audience_id}`, body, { headers });
   });
+  const go = useGo();
   useUnsaved(name !== (before?.name ?? "") || isOther);
   const submit = async (): Promise<void> => {
     const stored = await storing.run();

@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { useAction } from "../../../api/hooks.js";
 import { api } from "../../../api/http.js";
 import type { Dataset, Schema } from "../../../api/records.js";
-import { go, href } from "../../../state/router.js";
+import { href, useGo } from "../../../state/router.js";
 import { useUnsaved } from "../../../state/unsaved.js";
 import {
   Button,
@@ -79,6 +79,7 @@ export function Page(): JSX.Element {
       await api("POST", "/v1/datasets", { name: made.schema_id, schema_id: made.schema_id, unified_profile: true });
     return made;
   });
+  const go = useGo();
   const isExample = text === EXAMPLE;
   useUnsaved(id !== "" || !isExample);
   const submit = async (): Promise<void> => {

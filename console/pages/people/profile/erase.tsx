@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useAction } from "../../../api/hooks.js";
 import { ApiError, ask, queryOf } from "../../../api/http.js";
-import { go, href } from "../../../state/router.js";
+import { href, useGo } from "../../../state/router.js";
 import { KeepOut } from "../../erasures/shown.js";
 import { Button, CheckField, count, Dialog, Facts, Failure, Loaded, Message, notify } from "../../../ui/kit.js";
 
@@ -36,6 +36,7 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
     const answer = await ask("DELETE", `${path}${queryOf({ suppress: isKeptOut })}`, undefined, { headers });
     return (await answer.json()) as { readonly erasure_id: string };
   });
+  const go = useGo();
   const erase = async (): Promise<void> => {
     const done = await erasing.run();
     if (done === undefined) return;
