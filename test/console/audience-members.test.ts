@@ -116,6 +116,39 @@ describeConsole("the members of an audience", (console) => {
     (wrongs as string[]).splice(0);
   });
 
+  it("do not stay where one came and one was erased, also where they fill several pages", async () => {
+    const workspace = await console().app.workspace("Shop");
+    const made = await workspace.send("POST", "/v1/audiences", { name: "Everybody", rule: {} });
+    const { page, go, wrongs } = await console().open(workspace, { path: "/stats", as: "viewer" });
+    let [gone, asked] = [0, 0];
+    await page.route(/\/v1\/audiences\/[^/?]+$/, (route) => {
+      asked += 1;
+      return route.fulfill({ json: { ...made.body, state: "live", size: 60, as_of_seq: 100 + gone } });
+    });
+    await page.route(/\/members\?/, (route) => {
+      const isFurther = route.request().url().includes("cursor=");
+      const [from, to] = isFurther ? [50, 60 + gone] : [gone, 50];
+      const members = Array.from({ length: to - from }, (_, n) => ({
+        profile_id: `p${from + n}`,
+        since: new Date().toISOString(),
+      }));
+      return route.fulfill({ json: { members, next_cursor: isFurther ? null : "a", state: "live" } });
+    });
+    await page.route("**/v1/profiles/**", (route) => route.fulfill({ status: 404, json: { code: "not_found" } }));
+    await go(`/audiences/${textAt(made.body, "audience_id")}`);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.locator("tbody tr").nth(59).waitFor();
+    const seen = asked;
+    await soon(() => assert.ok(asked >= seen + 2));
+    gone = 1;
+    // Half a minute later.
+    await page.evaluate("{ const now = Date.now; Date.now = () => now() + 30_000; }");
+    await page.getByTitle("p60", { exact: true }).waitFor({ timeout: 15_000 });
+    assert.equal(await page.getByTitle("p0", { exact: true }).count(), 0);
+    // None of them has a profile.
+    (wrongs as string[]).splice(0);
+  });
+
   it("who would be in one are counted again by themselves where the service was too busy", async () => {
     const opened = await console().open(await console().app.workspace("Shop"), { path: "/audiences", as: "editor" });
     const { page, go } = opened;

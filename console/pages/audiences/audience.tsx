@@ -34,6 +34,8 @@ import { Person, useNames } from "./people.js";
 import "../../styles/audiences.css";
 
 const EVERY_MS = 3_000;
+/** How often several pages are read at most because the feed went on. */
+const MANY_EVERY_MS = 30_000;
 const PAGE_ITEMS = 50;
 
 export function Page({ params }: PageProps): JSX.Element {
@@ -142,12 +144,15 @@ interface MembersProps {
 }
 
 /**
- * Read again when the size is another one, so that the list agrees with the number above it. While it is one page, also when the feed went on,
- * because one may have come and one gone; several pages are not, because the feed goes on with any other audience, too.
+ * Read again when the size is another one, so that the list agrees with the number above it, and when the feed went on, because one may have come
+ * and one, who may be erased, gone. Several pages are read less often then, because the feed goes on with any other audience, too.
  */
 function Members({ path, size, asOf, isLive }: MembersProps): JSX.Element {
   const shown = useRef(0);
-  const stamp = [size, isLive, ...(shown.current > PAGE_ITEMS ? [] : [asOf])].join(" ");
+  const feed = useRef({ asOf, at: Date.now() });
+  const isDue = shown.current <= PAGE_ITEMS || Date.now() - feed.current.at >= MANY_EVERY_MS;
+  if (feed.current.asOf !== asOf && isDue) feed.current = { asOf, at: Date.now() };
+  const stamp = [size, isLive, feed.current.asOf].join(" ");
   const members = usePages<Member>(`${path}/members?limit=${PAGE_ITEMS}`, "members", { stamp });
   shown.current = members.items?.length ?? 0;
   const names = useNames((members.items ?? []).map(({ profile_id: id }) => id));
