@@ -75,6 +75,29 @@ describeConsole("erasures", (console) => {
     await dialog.getByRole("button", { name: "Erase forever" }).waitFor();
   });
 
+  it("begin and are looked up also where the value was typed before the namespaces came", async () => {
+    const { page, go } = await console().open(await console().app.workspace(), { path: "/stats", as: "admin" });
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route("**/v1/namespaces?*", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await go("/erasures");
+    await page.getByLabel("Value").fill("ada@example.com");
+    await page.getByRole("button", { name: "Erase a person" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Value").fill("ada@example.com");
+    letGo();
+    await dialog.getByRole("button", { name: "See what would go" }).click({ timeout: 10_000 });
+    await dialog.getByRole("button", { name: "Erase forever" }).waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("button", { name: "Check" }).click({ timeout: 10_000 });
+    await page.getByText("was not erased").waitFor();
+  });
+
   it("are done by keyboard alone, and not if the person is another one by then", async () => {
     const workspace = await people("eve@example.com", "ada@example.com");
     const { page, wrongs } = await console().open(workspace, { path: "/erasures", as: "admin" });

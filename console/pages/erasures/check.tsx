@@ -5,16 +5,16 @@ import { api } from "../../api/http.js";
 import type { Identifier } from "../../api/types.js";
 import { href } from "../../state/router.js";
 import { Button, Card, Failure, Form, Id, Message, Time, wrongOf } from "../../ui/kit.js";
-import { IdentifierFields, needsOf, useNamespaces } from "../people/parts/choose.js";
+import { IdentifierFields, needsOf, useNamespaces, wholeOf } from "../people/parts/choose.js";
 import { Name } from "../people/parts/text.js";
 import type { Checked } from "./records.js";
 
 /** What can be told to a person who asks whether they are erased. */
 export function Check(): JSX.Element {
   const { names } = useNamespaces();
-  const [typed, setTyped] = useState<Identifier | null>(null);
+  const [typed, setTyped] = useState<Identifier>({ namespace: "", value: "" });
   const [found, setFound] = useState<Checked | null>(null);
-  const given = typed ?? { namespace: names?.[0] ?? "", value: "" };
+  const given = wholeOf(names, typed);
   const checking = useAction(async () => {
     const body = { identifiers: [given] };
     const { identifiers } = await api<{ readonly identifiers: readonly Checked[] }>("POST", "/v1/erasures/check", body);

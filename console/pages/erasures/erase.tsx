@@ -6,7 +6,7 @@ import type { Identifier } from "../../api/types.js";
 import { href } from "../../state/router.js";
 import { useUnsaved, whenFree } from "../../state/unsaved.js";
 import { Button, count, Dialog, Failure, Facts, Form, Id, Message, notify, wrongOf } from "../../ui/kit.js";
-import { IdentifierFields, needsOf, useNamespaces } from "../people/parts/choose.js";
+import { IdentifierFields, needsOf, useNamespaces, wholeOf } from "../people/parts/choose.js";
 import type { Plan } from "./records.js";
 import { Counts, KeepOut } from "./shown.js";
 
@@ -19,20 +19,20 @@ interface Seen {
 /** Erases by an identifier: first it is looked at what would go, and then only that goes. */
 export function Erase({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }): JSX.Element {
   const { names } = useNamespaces();
-  const [typed, setTyped] = useState<Identifier | null>(null);
+  const [typed, setTyped] = useState<Identifier>({ namespace: "", value: "" });
   const [suppress, setSuppress] = useState(false);
   const [seen, setSeen] = useState<Seen | null>(null);
-  const given = typed ?? { namespace: names?.[0] ?? "", value: "" };
+  const given = wholeOf(names, typed);
   const body = { identifiers: [given], suppress };
   useUnsaved(given.value !== "" || suppress);
   const close = (): void => whenFree(onClose);
-  const asked = useRef(given);
-  asked.current = given;
+  const asked = useRef(typed);
+  asked.current = typed;
   const looking = useAction(async () => {
     const response = await ask("POST", "/v1/erasures?dry_run=true", body);
     const plan = (await response.json()) as Plan;
     // Another person may stand in the fields by now, who would be erased.
-    if (asked.current === given) setSeen({ plan, tag: response.headers.get("ETag") });
+    if (asked.current === typed) setSeen({ plan, tag: response.headers.get("ETag") });
   });
   const erasing = useAction(async () => {
     const tag = seen?.tag ?? null;

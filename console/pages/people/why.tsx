@@ -17,7 +17,7 @@ import {
   Message,
   PageFrame,
 } from "../../ui/kit.js";
-import { IdentifierFields, isGiven, needsOf, useNamespaces } from "./parts/choose.js";
+import { IdentifierFields, isGiven, needsOf, useNamespaces, wholeOf } from "./parts/choose.js";
 import { EvidenceLine, ProfileLink } from "./parts/evidence.js";
 import { TakeOut } from "./undo/held.js";
 import { hrefOfUndo } from "./undo/request.js";
@@ -35,8 +35,7 @@ export function Page({ query }: PageProps): JSX.Element {
   const [from, setFrom] = useState(asked);
   const [to, setTo] = useState(askedTo);
   const { names, error } = useNamespaces();
-  const first = names?.[0] ?? "";
-  const whole = (one: Identifier): Identifier => ({ ...one, namespace: one.namespace === "" ? first : one.namespace });
+  const whole = (one: Identifier): Identifier => wholeOf(names, one);
   const isAsked = isGiven(asked) && isGiven(askedTo);
   const isBlank = !isAsked && [from, to].every(({ namespace, value }) => namespace === "" && value === "");
   return (

@@ -16,6 +16,10 @@ export function useNamespaces(): { readonly names: readonly string[] | null; rea
   return { names: isWhole ? names : null, error };
 }
 
+/** As the fields show it: while nobody chose a namespace, the first one, also for what was typed before they were read. */
+export const wholeOf = (names: readonly string[] | null, one: Identifier): Identifier =>
+  one.namespace === "" ? { ...one, namespace: names?.[0] ?? "" } : one;
+
 /** Two fields that name one identifier. */
 export function IdentifierFields({
   label,

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { Button, Card, CheckField, Failure, Form, SelectField, TextField } from "../../../ui/kit.js";
-import { IdentifierFields, isGiven, needsOf, useNamespaces } from "../parts/choose.js";
+import { IdentifierFields, isGiven, needsOf, useNamespaces, wholeOf } from "../parts/choose.js";
 import type { Identifier } from "../parts/records.js";
 import type { UndoRequest } from "./request.js";
 
@@ -30,10 +30,7 @@ export function Ask({ query, isNew, onChange, onSubmit }: AskProps): JSX.Element
   const [from, setFrom] = useState<Identifier>({ namespace: text("namespace"), value: text("value") });
   const [to, setTo] = useState<Identifier>({ namespace: text("to_namespace"), value: text("to_value") });
   const [isForbidden, setForbidden] = useState(text("forbid") === "true");
-  const whole = (one: Identifier): Identifier => ({
-    ...one,
-    namespace: one.namespace === "" ? (names?.[0] ?? "") : one.namespace,
-  });
+  const whole = (one: Identifier): Identifier => wholeOf(names, one);
   const request = ((): UndoRequest | null => {
     if (kind === "change") return change.trim() === "" ? null : { kind, id: change.trim() };
     if (kind === "identifier") return isGiven(whole(from)) ? { kind, identifier: whole(from) } : null;
