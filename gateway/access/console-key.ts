@@ -32,8 +32,8 @@ export interface ConsoleKeys {
   has(request: Request): Promise<boolean>;
   /** The header that begins a session of the key. */
   begin(key: KeyRecord): string;
-  /** The header that ends the request's session. Throws `unauthenticated` where it is of another key than the page shows: it goes on. */
-  end(request: Request): string;
+  /** The header that ends the request's session. Throws `unauthenticated` where it is of another key than the page shows, and goes on. */
+  end(request: Request): Promise<string>;
   /** Throws `insufficient_scope` unless the request comes from our page over a way that nobody else reads. */
   requireOwnPage(request: Request): void;
 }
@@ -89,9 +89,11 @@ export function createConsoleKeys({ catalog, secret, publicUrl, now }: ConsoleKe
       const sealed = sessions.seal({ keyId, keyHash: hash, until: now() + SESSION_MS });
       return `${cookie}=${sealed}; ${attributes}; Max-Age=${SESSION_MS / 1_000}`;
     },
-    end: (request) => {
+    end: async (request) => {
       const session = sessionOf(request);
-      if (session !== null && !isOfPage(request, session.keyId)) throw new AppError("unauthenticated", OTHER_KEY);
+      const isOther = session !== null && !isOfPage(request, session.keyId);
+      // One that is over is nobody's to go on with.
+      if (isOther && (await find(request)) !== null) throw new AppError("unauthenticated", OTHER_KEY);
       return `${cookie}=; ${attributes}; Max-Age=0`;
     },
     caller: async (request) => {

@@ -46,10 +46,7 @@ export function consoleRouter({ files, keys, authenticator }: ConsoleDeps): Rout
   // Without it, the page would ask with a request that is refused, and every browser shows that as a mistake.
   router.get("/console/session", tellSession(keys));
   router.post("/console/session", login(keys, authenticator));
-  router.delete("/console/session", (request, response) => {
-    keys.requireOwnPage(request);
-    sendReply(response, { status: 204, json: "", headers: { "Set-Cookie": keys.end(request) } });
-  });
+  router.delete("/console/session", logout(keys));
   router.get("/console/*rest", headers, toThePage);
   return router;
 }
@@ -61,6 +58,13 @@ const toThePage: RequestHandler = (request, response, next) => {
   // Relative, for a proxy that puts a prefix before it.
   response.redirect(302, "../".repeat(rest.split("/").length - 1) || "./");
 };
+
+const logout =
+  (keys: ConsoleKeys): RequestHandler =>
+  async (request, response) => {
+    keys.requireOwnPage(request);
+    sendReply(response, { status: 204, json: "", headers: { "Set-Cookie": await keys.end(request) } });
+  };
 
 const tellSession =
   (keys: ConsoleKeys): RequestHandler =>

@@ -247,8 +247,9 @@ describe("A session of the console", () => {
     assert.match(String(headers["set-cookie"]), /^onym=; .*Max-Age=0$/);
   });
 
-  it("is not ended by a tab that shows another key", async () => {
-    const cookie = await logIn(app(), await (await app().workspace()).key("viewer"));
+  it("is not ended by a tab that shows another key, unless it is over", async () => {
+    const workspace = await app().workspace();
+    const cookie = await logIn(app(), await workspace.key("viewer"));
     const keyId = textAt((await me(cookie)).body, "key.key_id");
     const end = (shown: string) =>
       app().send("DELETE", "/console/session", asking(cookie, { ...ownPage(app().url), "X-Onym-Console-Key": shown }));
@@ -256,6 +257,8 @@ describe("A session of the console", () => {
     assert.deepEqual([other.status, other.headers["set-cookie"]], [401, undefined]);
     assert.equal((await me(cookie)).status, 200);
     assert.match(String((await end(keyId)).headers["set-cookie"]), /Max-Age=0$/);
+    assert.equal((await workspace.send("DELETE", `/v1/keys/${keyId}`)).status, 204);
+    assert.match(String((await end("another")).headers["set-cookie"]), /Max-Age=0$/);
   });
 });
 
