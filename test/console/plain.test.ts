@@ -70,6 +70,26 @@ describeConsole("small things that were hard to understand", (console) => {
     assert.ok(legend!.y + legend!.height <= plane!.y);
   });
 
+  it("the queue is called empty only where nothing waits in it", async () => {
+    const { page, go } = await console().open(await console().app.workspace(), { path: "/keys" });
+    let queue: object = {};
+    await page.route("**/v1/stats", async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...((await answer.json()) as object), queue } });
+    });
+    for (const [waiting, told] of [
+      [5_000, "since when is not known"],
+      [null, "since when is not known"],
+      [0, "nothing is waiting"],
+    ] as const) {
+      queue = { waiting, oldest_at: null };
+      await go("/stats");
+      await page.locator(".figure", { hasText: "In the queue" }).getByText(told).waitFor({ timeout: 10_000 });
+      await go("/keys");
+      await page.getByRole("heading", { name: "Keys" }).waitFor();
+    }
+  });
+
   it("the only owner key is marked and has no button that revokes it, while it is the only one", async () => {
     const workspace = await fresh();
     const { page, go } = await console().open(workspace, { path: "/keys" });

@@ -87,8 +87,10 @@ function Shown({
           name="In the queue"
           value={queue.waiting === null ? "unknown" : <Num value={queue.waiting} />}
           note={
-            queue.oldest_at === null ? (
+            queue.waiting === 0 ? (
               "nothing is waiting"
+            ) : queue.oldest_at === null ? (
+              "since when is not known"
             ) : (
               <>
                 the oldest came <Time at={queue.oldest_at} />
