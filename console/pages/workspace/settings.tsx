@@ -70,7 +70,7 @@ export function Page(): JSX.Element {
           </Card>
           <Card
             title="Refused events"
-            note="Events that were refused when they were sent. Calls of SDKs that cannot be read are always kept: they are quarantined."
+            note="Events that were refused when they were sent. Calls of SDKs that cannot be read are kept in any case, up to a limit: they are quarantined."
           >
             <Loaded {...sdk} lines={2}>
               {(settings) => <Refused settings={settings} query={sdk} />}

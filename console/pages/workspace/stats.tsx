@@ -76,7 +76,7 @@ function Shown({
         <Figure
           name="Quarantined"
           value={<Linked value={quarantined} to={quarantinedOf({})} />}
-          note="held as dead letters"
+          note="held as dead letters, up to a limit"
         />
         <Figure
           name="Refused"
