@@ -84,6 +84,27 @@ describeConsole("live events", (console) => {
     await row.waitFor({ state: "detached", timeout: 10_000 });
   });
 
+  it("that are paused stay where the connection is lost, and count as new only what is new", async () => {
+    const workspace = await console().app.workspace("Corner shop");
+    const schemaId = await workspace.schema();
+    const { page, go } = await console().open(workspace, { path: "/stats" });
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    await page.evaluate(CUTTABLE);
+    await go("/live");
+    await page.getByText("Watching").waitFor();
+    await workspace.collect(schemaId, { email: "ada@example.com" });
+    await page.locator(".live-row").click();
+    await page.getByRole("button", { name: "Pause" }).click();
+    const again = page.waitForResponse("**/v1/live?*");
+    await page.evaluate("cut()");
+    await again;
+    await workspace.collect(schemaId, { email: "grace@example.com" });
+    await page.getByRole("button", { name: "Resume (1 new event)", exact: true }).waitFor({ timeout: 10_000 });
+    assert.match((await page.getByRole("region", { name: "payload" }).textContent())!, /ada@example.com/);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.locator(".live-row").nth(1).waitFor();
+  });
+
   it("that were refused show what was sent, also where a program reads it otherwise", async () => {
     const workspace = await console().app.workspace("Corner shop");
     const schemaId = await workspace.schema();

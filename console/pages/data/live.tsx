@@ -25,27 +25,45 @@ interface State {
   readonly entries: readonly Entry[];
   readonly skipped: number;
   readonly made: number;
+  /** Those from this number on are not shown until somebody resumes; null: all are. */
+  readonly pausedAt: number | null;
+  /** Of the connections before: what comes again keeps its number. */
+  readonly before: readonly Entry[];
 }
-const NOTHING: State = { entries: [], skipped: 0, made: 0 };
+const NOTHING: State = { entries: [], skipped: 0, made: 0, pausedAt: null, before: [] };
 
-type Change = StreamEvent | { readonly name: "clear" } | { readonly name: "connected" };
+type Change = StreamEvent | { readonly name: "connected" | "pause" | "resume" };
+
+const isSame = (one: Entry, other: Omit<Entry, "n">): boolean =>
+  one.at === other.at && one.event_id === other.event_id && one.payload === other.payload;
 
 function take(state: State, change: Change): State {
-  // A new connection begins with what was there before.
-  if (change.name === "forget" || change.name === "clear" || change.name === "connected")
-    return { ...NOTHING, made: state.made };
+  const { entries, made, pausedAt, before } = state;
+  if (change.name === "pause") return { ...state, pausedAt: made };
+  if (change.name === "resume") return { ...state, pausedAt: null, entries: entries.slice(0, ENTRIES_MAX) };
+  // A new connection begins with what was there before, without who was erased meanwhile: that is not told to who was away.
+  if (change.name === "connected")
+    return { ...NOTHING, made, pausedAt, before: [...entries, ...before].slice(0, 2 * ENTRIES_MAX) };
+  if (change.name === "forget") return { ...NOTHING, made, pausedAt };
   if (!("data" in change)) return state;
   if (change.name === "skipped")
     return { ...state, skipped: state.skipped + (change.data as { events: number }).events };
   if (change.name !== "event") return state;
-  const entry = { ...(change.data as Omit<Entry, "n">), n: state.made };
-  return { ...state, entries: [entry, ...state.entries].slice(0, ENTRIES_MAX), made: state.made + 1 };
+  const data = change.data as Omit<Entry, "n">;
+  const known = before.find((one) => isSame(one, data));
+  const entry = known ?? { ...data, n: made };
+  return {
+    ...state,
+    // What is paused stays, however much comes in.
+    entries: [entry, ...entries].filter(({ n }, index) => index < ENTRIES_MAX || n < (pausedAt ?? 0)),
+    made: known === undefined ? made + 1 : made,
+    before: before.filter((one) => one !== known),
+  };
 }
 
 export function Page({ query }: PageProps): JSX.Element {
   const [state, tell] = useReducer(take, NOTHING);
   const [isOpen, setOpen] = useState(false);
-  const [paused, setPaused] = useState<State | null>(null);
   // In the address, so that other pages can link to some of them.
   const [verdict, text] = [query.get("show") ?? "", query.get("filter") ?? ""];
   const show = (change: { readonly show?: string; readonly filter?: string }): void =>
@@ -54,23 +72,22 @@ export function Page({ query }: PageProps): JSX.Element {
   const mayEdit = useMay("admin");
   // An open stream does not notice that the session ended in another tab. Asking does, and the page goes.
   useQuery("/v1/me", { every: ASKED_MS, isAskedHidden: true });
-  const told = (change: Change): void => {
-    tell(change);
-    // What is paused is shown, too, and who was away is not told of an erasure.
-    if (change.name === "forget" || change.name === "connected")
-      setPaused((last) => last && { ...NOTHING, made: last.made });
-  };
   useEffect(
     () =>
-      listen("/v1/live?follow=true", told, (is) => {
+      listen("/v1/live?follow=true", tell, (is) => {
         setOpen(is);
-        if (is) told({ name: "connected" });
+        if (is) tell({ name: "connected" });
       }),
     [],
   );
-  const shown = paused ?? state;
-  const entries = useMemo(() => shown.entries.filter((entry) => isMatch(entry, verdict, text)), [shown, verdict, text]);
-  const waiting = paused === null ? 0 : state.made - paused.made;
+  const { pausedAt, skipped } = state;
+  const isPaused = pausedAt !== null;
+  const waiting = state.made - (pausedAt ?? state.made);
+  const shown = useMemo(
+    () => (pausedAt === null ? state.entries : state.entries.filter(({ n }) => n < pausedAt)),
+    [state.entries, pausedAt],
+  );
+  const entries = useMemo(() => shown.filter((entry) => isMatch(entry, verdict, text)), [shown, verdict, text]);
   return (
     <PageFrame
       title="Live events"
@@ -81,13 +98,13 @@ export function Page({ query }: PageProps): JSX.Element {
         </>
       }
       actions={
-        paused === null ? (
-          <Button icon="pause" onClick={() => setPaused(state)}>
-            Pause
+        isPaused ? (
+          <Button icon="play" kind="primary" onClick={() => tell({ name: "resume" })}>
+            Resume{waiting > 0 ? ` (${count(waiting, "new event")})` : ""}
           </Button>
         ) : (
-          <Button icon="play" kind="primary" onClick={() => setPaused(null)}>
-            Resume{waiting > 0 ? ` (${count(waiting, "new event")})` : ""}
+          <Button icon="pause" onClick={() => tell({ name: "pause" })}>
+            Pause
           </Button>
         )
       }
@@ -101,14 +118,14 @@ export function Page({ query }: PageProps): JSX.Element {
           onInput={(next) => show({ filter: next })}
           placeholder="Schema, key, value or error"
         />
-        <span class={`live-state ${paused !== null ? "paused" : isOpen ? "open" : ""}`} role="status">
-          {paused !== null ? "Paused" : isOpen ? "Watching" : "Connecting"}
+        <span class={`live-state ${isPaused ? "paused" : isOpen ? "open" : ""}`} role="status">
+          {isPaused ? "Paused" : isOpen ? "Watching" : "Connecting"}
         </span>
       </div>
       {entries.length === 0 && <KeepRefused isLive />}
       <Card isFlush>
         {entries.length === 0 ? (
-          <NothingYet isFiltered={shown.entries.length > 0} isRefused={verdict === "refused"} mayEdit={mayEdit} />
+          <NothingYet isFiltered={shown.length > 0} isRefused={verdict === "refused"} mayEdit={mayEdit} />
         ) : (
           <ul class="live">
             {entries.map((entry) => (
@@ -122,10 +139,10 @@ export function Page({ query }: PageProps): JSX.Element {
           </ul>
         )}
       </Card>
-      {shown.skipped > 0 && (
+      {skipped > 0 && (
         <p class="soft small">
-          {count(shown.skipped, "more event")} came in at the same moments and {shown.skipped === 1 ? "is" : "are"} not
-          shown: of each kind 60 a second are.
+          {count(skipped, "more event")} came in at the same moments and {skipped === 1 ? "is" : "are"} not shown: of
+          each kind 60 a second are.
         </p>
       )}
     </PageFrame>
