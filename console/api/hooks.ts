@@ -187,6 +187,15 @@ export function usePages<Item>(path: string | null, name: string, options: Query
   };
 }
 
+/** All pages of a list of `/v1`, for what must not miss one; null data: they are not all here. */
+export function useWhole<Item>(path: string | null, name: string): Query<readonly Item[]> {
+  const { items, more, isLoading, error, reload } = usePages<Item>(path, name);
+  useEffect(() => {
+    if (!isLoading && error === null) more?.();
+  }, [items, isLoading]);
+  return { data: more === null ? items : null, isLoading, error, reload };
+}
+
 export interface Action<Args extends readonly unknown[], Result> {
   /** Undefined when it failed: `error` says why. */
   readonly run: (...args: Args) => Promise<Result | undefined>;

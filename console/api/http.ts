@@ -90,6 +90,17 @@ export async function api<Answer>(method: Method, path: string, body?: unknown, 
   return (response.status === 204 ? undefined : await response.json()) as Answer;
 }
 
+/** Whether such an item is in a list of `/v1`, page by page. `name` is the member of the answer that holds the items. */
+export async function hasItem<Item>(path: string, name: string, is: (item: Item) => boolean): Promise<boolean> {
+  let cursor: string | null = null;
+  do {
+    const page: Readonly<Record<string, unknown>> = await api("GET", `${path}${queryOf({ limit: 100, cursor })}`);
+    if ((page[name] as readonly Item[]).some(is)) return true;
+    cursor = page["next_cursor"] as string | null;
+  } while (cursor !== null);
+  return false;
+}
+
 async function problemOf(response: Response): Promise<Problem> {
   const { status } = response;
   const told = (await response.json().catch(() => ({}))) as Partial<Problem>;

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useAction, usePages, useQuery } from "../../api/hooks.js";
+import { useAction, usePages, useWhole } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { Backfill, Dataset, Schema } from "../../api/records.js";
 import { href } from "../../state/router.js";
@@ -182,7 +182,7 @@ function Edit({
   readonly onDone: (name: string) => void;
 }): JSX.Element {
   const standing = of === "new" ? null : of;
-  const schemas = useQuery<{ readonly schemas: readonly Schema[] }>(standing === null ? "/v1/schemas?limit=100" : null);
+  const schemas = useWhole<Schema>(standing === null ? "/v1/schemas?limit=100" : null, "schemas");
   const { values, base, change } = useDraft({
     name: standing?.name ?? "",
     schemaId: standing?.schema_id ?? "",
@@ -205,8 +205,8 @@ function Edit({
   const submit = async (): Promise<void> => {
     if ((await storing.run()) === true) onDone(name.trim());
   };
-  const options = (schemas.data?.schemas ?? []).map(({ schema_id: id }) => [id, id] as const);
-  if (standing === null && schemas.data?.schemas.length === 0)
+  const options = (schemas.data ?? []).map(({ schema_id: id }) => [id, id] as const);
+  if (standing === null && schemas.data?.length === 0)
     return (
       <Dialog title="New dataset" onClose={onClose}>
         <Empty

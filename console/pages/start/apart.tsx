@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useAction, useQuery } from "../../api/hooks.js";
+import { useAction, useQuery, useWhole } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { IdentitySettings, Namespace } from "../../api/records.js";
 import { useMay } from "../../state/session.js";
@@ -20,12 +20,12 @@ export interface ApartState {
 /** How the two settings that keep different people apart stand. */
 export function useApart(): ApartState {
   const user = useQuery<Namespace>("/v1/namespaces/user_id");
-  const all = useQuery<{ readonly namespaces: readonly Namespace[] }>("/v1/namespaces?limit=100");
+  const all = useWhole<Namespace>("/v1/namespaces?limit=100", "namespaces");
   const settings = useQuery<IdentitySettings>(SETTINGS);
   const [loginLimit, sharedLimit] = [user.data?.limit, settings.data?.shared_identifier_limit];
   return {
     // What is set for user_id is a limit before the list is read again.
-    hasLimits: typeof loginLimit === "number" || (all.data?.namespaces.some(({ limit }) => limit !== null) ?? null),
+    hasLimits: typeof loginLimit === "number" || (all.data?.some(({ limit }) => limit !== null) ?? null),
     isDone: typeof loginLimit === "number" && typeof sharedLimit === "number",
     loginLimit,
     sharedLimit,

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAction, usePages } from "../../api/hooks.js";
-import { api, ApiError, queryOf } from "../../api/http.js";
+import { api, ApiError, hasItem } from "../../api/http.js";
 import type { Namespace } from "../../api/records.js";
 import { useMay } from "../../state/session.js";
 import { changesOf, useDraft, whenFree } from "../../state/unsaved.js";
@@ -132,15 +132,7 @@ const bodyOf = ({ kind, normalization, limit, priority, blocked }: Fields) => ({
 
 /** What is sent for a new one would take the place of all settings of one that has its name. */
 async function requireFree(name: string): Promise<void> {
-  let cursor: string | null = null;
-  do {
-    const page: { readonly namespaces: readonly Namespace[]; readonly next_cursor: string | null } = await api(
-      "GET",
-      `/v1/namespaces${queryOf({ limit: 100, cursor })}`,
-    );
-    if (page.namespaces.some((one) => one.name === name)) throw taken();
-    cursor = page.next_cursor;
-  } while (cursor !== null);
+  if (await hasItem<Namespace>("/v1/namespaces", "namespaces", (one) => one.name === name)) throw taken();
 }
 
 const taken = (): ApiError => {

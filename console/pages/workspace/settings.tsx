@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useAction, useQuery, type Query } from "../../api/hooks.js";
+import { useAction, useQuery, useWhole, type Query } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { IdentitySettings, Namespace, SdkSettings } from "../../api/records.js";
 import { useMay, useMe } from "../../state/session.js";
@@ -97,8 +97,8 @@ const Whole = ({ text, what }: { readonly text: string; readonly what: string })
 
 /** Null while it is not known. */
 function useHasLimits(): boolean | null {
-  const all = useQuery<{ readonly namespaces: readonly Namespace[] }>("/v1/namespaces?limit=100").data;
-  return all === null ? null : all.namespaces.some(({ limit }) => limit !== null);
+  const all = useWhole<Namespace>("/v1/namespaces?limit=100", "namespaces").data;
+  return all?.some(({ limit }) => limit !== null) ?? null;
 }
 
 const ADDS = "Sending keys may add namespaces";

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import { useQuery } from "../../../api/hooks.js";
+import { useQuery, useWhole } from "../../../api/hooks.js";
 import type { Audience, SampleProfile } from "../../../api/audiences.js";
 import type { Namespace, Schema } from "../../../api/records.js";
 import { annotationsOf } from "../../data/schemas/annotations.js";
@@ -22,8 +22,8 @@ export interface SchemaWords {
 const PROFILES_LOOKED_AT = 20;
 
 export function useVocabulary(): Vocabulary {
-  const schemas = useQuery<{ readonly schemas: readonly Schema[] }>("/v1/schemas?limit=100").data?.schemas;
-  const namespaces = useQuery<{ readonly namespaces: readonly Namespace[] }>("/v1/namespaces?limit=100").data;
+  const schemas = useWhole<Schema>("/v1/schemas?limit=100", "schemas").data;
+  const namespaces = useWhole<Namespace>("/v1/namespaces?limit=100", "namespaces").data;
   const audiences = useQuery<{ readonly audiences: readonly Audience[] }>("/v1/audiences?limit=100").data?.audiences;
   // Traits can come without a schema, by identify: those of a few profiles.
   const profiles = useQuery<{ readonly profiles: readonly SampleProfile[] }>(`/v1/profiles?limit=${PROFILES_LOOKED_AT}`)
@@ -36,14 +36,14 @@ export function useVocabulary(): Vocabulary {
     return {
       fields: [
         ...[...traits].toSorted().map((name) => `traits.${name}`),
-        ...(namespaces?.namespaces ?? []).map(({ name }) => `identifiers.${name}`),
+        ...(namespaces ?? []).map(({ name }) => `identifiers.${name}`),
         "first_seen",
         "last_seen",
         "event_count",
       ],
       schemas: (schemas ?? []).map(({ schema_id: id, schema }) => wordsOf(id, schema)),
       audiences: audiences ?? [],
-      hasTraits: traits.size > 0 ? true : schemas === undefined || profiles === undefined ? null : false,
+      hasTraits: traits.size > 0 ? true : schemas === null || profiles === undefined ? null : false,
     };
   }, [schemas, namespaces, audiences, profiles]);
 }

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useAction } from "../../../api/hooks.js";
-import { api } from "../../../api/http.js";
+import { api, hasItem } from "../../../api/http.js";
 import type { Dataset, Schema } from "../../../api/records.js";
 import { href, useGo } from "../../../state/router.js";
 import { useUnsaved } from "../../../state/unsaved.js";
@@ -55,11 +55,8 @@ export const CompatibilityField = ({
   />
 );
 
-async function hasDataset(schemaId: string): Promise<boolean> {
-  const path = "/v1/datasets?limit=100";
-  const { datasets } = await api<{ readonly datasets: readonly Dataset[] }>("GET", path);
-  return datasets.some(({ schema_id: of }) => of === schemaId);
-}
+const hasDataset = (schemaId: string): Promise<boolean> =>
+  hasItem<Dataset>("/v1/datasets", "datasets", ({ schema_id: of }) => of === schemaId);
 
 export function Page(): JSX.Element {
   const [id, setId] = useState("");

@@ -1,19 +1,13 @@
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import { usePages } from "../../../api/hooks.js";
+import { useWhole } from "../../../api/hooks.js";
 import type { Namespace } from "../../../api/records.js";
 import { SelectField, TextField } from "../../../ui/kit.js";
 import type { Identifier } from "./records.js";
 
 /** All namespaces of the workspace, those of the highest priority first; null while they are read. */
 export function useNamespaces(): { readonly names: readonly string[] | null; readonly error: unknown } {
-  const { items, more, isLoading, error } = usePages<Namespace>("/v1/namespaces?limit=100", "namespaces");
-  const isWhole = items !== null && more === null;
-  useEffect(() => {
-    if (!isLoading && error === null) more?.();
-  }, [items, isLoading]);
-  const names = items?.toSorted((a, b) => b.priority - a.priority).map(({ name }) => name) ?? null;
-  return { names: isWhole ? names : null, error };
+  const { data, error } = useWhole<Namespace>("/v1/namespaces?limit=100", "namespaces");
+  return { names: data?.toSorted((a, b) => b.priority - a.priority).map(({ name }) => name) ?? null, error };
 }
 
 /** As the fields show it: while nobody chose a namespace, the first one, also for what was typed before they were read. */
