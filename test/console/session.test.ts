@@ -100,9 +100,10 @@ describeConsole("the session", (console) => {
   it("goes on where a tab with another key logs out, and that tab says so", async () => {
     const shop = await console().app.workspace("Corner shop");
     const staging = await console().app.workspace("Staging");
-    const opened = await console().open(shop, { path: "/audiences" });
+    // A page that is not read again by itself, which would end the session first.
+    const opened = await console().open(shop, { path: "/namespaces" });
     const { page } = opened;
-    await page.getByRole("heading", { name: "Audiences" }).first().waitFor();
+    await page.getByRole("cell", { name: "user_id" }).waitFor();
     const headers = ownPage(console().app.url);
     const data = { key: await staging.key("owner") };
     assert.equal((await page.request.post(`${console().app.url}/console/session`, { headers, data })).status(), 204);
