@@ -5,7 +5,7 @@ import { scanStrictly, type ScanProblem } from "../../core/json/scan.js";
 import { elementsOf, elementsOfOnly, isClosed, membersOf, trimmed, type Span } from "../../core/json/spans.js";
 import type { HeldBytes } from "./budget.js";
 import { inflate, isGzip } from "./inflate.js";
-import { isCounted, isSmall, readBody, type BodyLimit } from "./read.js";
+import { countInflated, isCounted, isSmall, readBody, type BodyLimit } from "./read.js";
 
 /** The events of a request, each as it was sent. */
 export interface Batch {
@@ -51,15 +51,19 @@ export async function readBatch(
 ): Promise<Batch> {
   const head = checkBatchHead(request, limit);
   const sent = await readBody(request, response, limit, isSmall(request) ? undefined : held.came);
-  const bytes = head.isGzip || isGzip(sent) ? await inflated(sent, limit, held) : sent;
+  const bytes = head.isGzip || isGzip(sent) ? await inflated(sent, limit, countInflated(request, held.add)) : sent;
   if (isCounted(request, bytes)) held.add(2 * bytes.length);
   const items = head.isOneText ? elementsIn(bytes, member) : linesIn(bytes);
   if (items.length > 0 && items.length <= BATCH_EVENTS_MAX) return { items, isOneText: head.isOneText };
   throw mismatch([{ path: member, message: `must have 1 to ${BATCH_EVENTS_MAX} items` }]);
 }
 
-async function inflated(gzip: Buffer, { bytesMax, toldMax, path }: BodyLimit, held: HeldBytes): Promise<Buffer> {
-  const result = await inflate(gzip, { bytesMax, took: held.add });
+async function inflated(
+  gzip: Buffer,
+  { bytesMax, toldMax, path }: BodyLimit,
+  took: (bytes: number) => void,
+): Promise<Buffer> {
+  const result = await inflate(gzip, { bytesMax, took });
   if (result.kind === "inflated") return result.bytes;
   if (result.kind === "too_large") throw tooLarge(path, toldMax);
   throw new AppError("bad_request", "The body is not valid gzip, or is incomplete.");

@@ -31,6 +31,18 @@ export const isSmall = ({ headers }: IncomingMessage): boolean =>
 /** Whether what is made of its body is counted. What comes small may be large once it is inflated. */
 export const isCounted = (request: IncomingMessage, bytes: Buffer): boolean =>
   !isSmall(request) || bytes.length > SMALL_BODY_BYTES;
+/** Counts what comes out of its body while it is inflated: nothing of what stays small. */
+export function countInflated(request: IncomingMessage, add: (bytes: number) => void): (bytes: number) => void {
+  let uncounted = 0;
+  let isLarge = !isSmall(request);
+  return (bytes) => {
+    uncounted += bytes;
+    isLarge ||= uncounted > SMALL_BODY_BYTES;
+    if (!isLarge) return;
+    add(uncounted);
+    uncounted = 0;
+  };
+}
 const SMALL_BODY_BYTES = 4_096;
 
 const EMPTY = Buffer.alloc(0);

@@ -2,7 +2,7 @@ import type { Request, Response } from "express";
 import { AppError, tooLarge } from "../../core/errors.js";
 import type { HeldBytes } from "../body/budget.js";
 import { inflate, isGzip } from "../body/inflate.js";
-import { isSmall, readBody } from "../body/read.js";
+import { countInflated, isSmall, readBody } from "../body/read.js";
 
 /**
  * The body as text. SDKs send JSON under other media types, and compressed with or without a header that says so, so only its bytes
@@ -21,7 +21,7 @@ export async function readSdkBody(
   const came = isSmall(request) ? undefined : held.came;
   const sent = await readBody(request, response, { bytesMax, toldMax: bytesMax, path: "" }, came);
   if (encoding !== "gzip" && !isGzip(sent)) return sent;
-  const inflated = await inflate(sent, { bytesMax, took: held.add });
+  const inflated = await inflate(sent, { bytesMax, took: countInflated(request, held.add) });
   if (came !== undefined) held.add(-sent.length);
   if (inflated.kind === "too_large") throw tooLarge("", bytesMax);
   if (inflated.kind === "broken") throw new AppError("invalid_json", "The body is not valid gzip.");

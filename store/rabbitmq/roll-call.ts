@@ -69,7 +69,7 @@ export async function callRoll(connection: Connection, names: QueueNames): Promi
   const until = performance.now() + ANSWER_MS;
   for (;;)
     try {
-      return await callOnce(connection, names, until - performance.now());
+      return await callOnce(connection, names, until);
     } catch (error) {
       // The broker may count one for a moment that has just gone.
       if (performance.now() + AGAIN_MS > until) throw error;
@@ -77,7 +77,7 @@ export async function callRoll(connection: Connection, names: QueueNames): Promi
     }
 }
 
-async function callOnce(connection: Connection, names: QueueNames, ms: number): Promise<readonly Present[]> {
+async function callOnce(connection: Connection, names: QueueNames, until: number): Promise<readonly Present[]> {
   const standing = async () => (await connection.queueDeclare({ queue: names.workers, passive: true })).consumerCount;
   const count = await standing();
   if (count === 0) return [];
@@ -102,9 +102,9 @@ async function callOnce(connection: Connection, names: QueueNames, ms: number): 
     ask().catch(reject);
   });
   try {
-    await within(ms, answered);
+    await within(until - performance.now(), answered);
     // One that began meanwhile may have answered in the place of another. It stands there before it answers.
-    if ((await within(ms, standing())) !== count) throw new Error("workers come and go");
+    if ((await within(until - performance.now(), standing())) !== count) throw new Error("workers come and go");
     return [...answers.values()];
   } finally {
     over.abort();

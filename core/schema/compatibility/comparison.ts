@@ -42,6 +42,8 @@ export interface Comparison {
 const PROBLEMS_MAX = 100;
 /** Two recursive schemas can be paired in as many ways as the product of their parts. */
 const PAIRS_MAX = 20_000;
+/** Of recursive schemas, nearly each set of them may judge some value. Once so many sets are known, what is new is compared with one schema alone. */
+const SEVERAL_MAX = 100;
 
 /** Keywords that validate nothing. */
 const SILENT = new Set(
@@ -56,6 +58,8 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
   const documents = { previous: openDocument(previousRoot), next: openDocument(nextRoot) };
   const problems: ErrorItem[] = [];
   const wholes = new Map<string, Whole>();
+  /** Those of more than one schema. */
+  let several = 0;
   const numbers = new Map<object, number>();
   const sameSoFar = new Map<object, Set<object>>();
   const waiting: TakenPair[] = [];
@@ -83,7 +87,8 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
   const wholeFor = (given: Pair["whole"], previous: Schema, next: Schema): Whole => {
     if (typeof given !== "function") return given ?? wholeOf([previous]);
     // The rest of the value matters to what is new in it, and to look for it takes long.
-    return wholeOf(isObject(next) && holdsSchemas(next) ? given() : [previous]);
+    const isAsked = several < SEVERAL_MAX && isObject(next) && holdsSchemas(next);
+    return wholeOf(isAsked ? given() : [previous]);
   };
 
   const add = (given: Pair): void => {
@@ -142,6 +147,7 @@ export function createComparison(previousRoot: SchemaObject, nextRoot: SchemaObj
       .join(" ");
     const known = wholes.get(name);
     if (known !== undefined) return known;
+    if (found.size > 1) several += 1;
     for (const one of found) for (const part of inPlace(one, documents.previous)) found.add(part);
     const whole: Whole = { parts: [...found], seen: { open: new Map(), closed: new Map() } };
     wholes.set(name, whole);

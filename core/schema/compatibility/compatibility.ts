@@ -200,7 +200,8 @@ function compareArrays(comparison: Comparison, sides: Sides): void {
   comparison.add({ previous: before.rest, next: after.rest, path: `${path}.items`, whole });
   compareOne(comparison, sides, "unevaluatedItems");
   // With an upper bound on its matches, a wider `contains` refuses more, so it must stay the same.
-  if (next["maxContains"] === undefined) compareContains(comparison, sides, () => elementsFrom(0));
+  const contained = judges.flatMap(({ contains }) => (isSchema(contains) ? [contains] : []));
+  if (next["maxContains"] === undefined) compareContains(comparison, sides, () => [...elementsFrom(0), ...contained]);
   else if (!comparison.isSame(previous["contains"], next["contains"])) comparison.refuse(`${path}.contains`, "changes");
 }
 

@@ -8,7 +8,23 @@ const number = { type: "number" };
 const withB = (schema: unknown): object => ({ properties: { b: schema } });
 const SHUT = { unevaluatedProperties: false };
 
+/** Recursive: the sets of definitions that judge one value are as many as there are sets of `steps` definitions. */
+const interwoven = (steps: number, more: object = {}): object => ({
+  ...a(ref("0")),
+  $defs: {
+    "0": { properties: { a: ref("0"), b: { allOf: [ref("0"), ref("1")] } } },
+    ...Object.fromEntries(
+      Array.from({ length: steps - 1 }, (_, n) => [n + 1, { properties: { a: ref(`${n + 2}`), b: ref(`${n + 2}`) } }]),
+    ),
+    [steps]: { properties: { c: text, ...more } },
+  },
+});
+
 const COMPATIBLE: Readonly<Record<string, readonly [previous: object, next: object]>> = {
+  "a property is new where very many sets of definitions judge one value": [
+    interwoven(14),
+    interwoven(14, { d: text }),
+  ],
   "a property is new in a part of allOf around which nothing else is allowed": [
     { allOf: [ref("base")], $defs: { base: a(text) }, unevaluatedProperties: false },
     { allOf: [ref("base")], $defs: { base: { properties: { a: {}, b: text } } }, unevaluatedProperties: false },
@@ -214,6 +230,11 @@ const INCOMPATIBLE: Readonly<Record<string, readonly [previous: object, next: ob
   "a property is new in the item that there must be, and refuses what the items took": [
     a({ items: withB({}), contains: {} }),
     a({ items: withB({}), contains: withB(number) }),
+    "schema.properties.a.contains.properties.b.type",
+  ],
+  "a property is new in the item that there must be, and refuses the one that there must be for a part": [
+    a({ contains: {}, allOf: [{ contains: withB({}) }] }),
+    a({ contains: withB(number), allOf: [{ contains: withB({}) }] }),
     "schema.properties.a.contains.properties.b.type",
   ],
 };

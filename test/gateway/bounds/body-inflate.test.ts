@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import { gzipSync } from "node:zlib";
 import { AppError } from "../../../core/errors.js";
 import { createByteBudget } from "../../../gateway/body/budget.js";
 import { inflate, isGzip } from "../../../gateway/body/inflate.js";
+import { countInflated } from "../../../gateway/body/read.js";
 import { isAppError } from "../../support/errors.js";
 
 const MIB = 1_048_576;
@@ -111,5 +113,19 @@ describe("The bytes of bodies", () => {
     second.came(20);
     assert.throws(() => second.came(1), isAppError("rate_limited"));
     assert.throws(() => budget.open("c").came(16), isAppError("unavailable"));
+  });
+
+  it("counts what comes out of it, but nothing of a small one that stays small", () => {
+    const counts = (length: number, parts: readonly number[]): readonly number[] => {
+      const counted: number[] = [];
+      const count = countInflated({ headers: { "content-length": `${length}` } } as IncomingMessage, (bytes) => {
+        counted.push(bytes);
+      });
+      for (const part of parts) count(part);
+      return counted;
+    };
+    assert.deepEqual(counts(300, [4_096]), []);
+    assert.deepEqual(counts(300, [4_000, 97, 10]), [4_097, 10]);
+    assert.deepEqual(counts(5_000, [10, 20]), [10, 20]);
   });
 });
