@@ -16,6 +16,8 @@ export interface ErasureDeps extends ContinueServices {
 const IDLE_MS = 1_000;
 const RETRY_MS = 1_000;
 const FAILED_MS = 60_000;
+/** Whether one of another installation is ours by now is asked again after so long: there may be many, and each costs a question. */
+const FOREIGN_MS = 10_000;
 const AWAY_MS_MIN = 1_000;
 const OPEN_PER_PAGE = 100;
 /** The pieces of several erasures go together, up to so long. */
@@ -40,7 +42,10 @@ export function createErasureTask(deps: ErasureDeps): Task {
   const goOn = async (begun: Erasure, end: number): Promise<Erasure | "more" | "waits"> => {
     const { erasureId, workspace } = begun;
     if (Math.max(waiting.get(erasureId) ?? 0, away.get(erasureId)?.until ?? 0) > performance.now()) return "waits";
-    if ((await deps.catalog.findWorkspace(workspace)) === null) return "waits";
+    if ((await deps.catalog.findWorkspace(workspace)) === null) {
+      waiting.set(erasureId, performance.now() + FOREIGN_MS);
+      return "waits";
+    }
     waiting.delete(erasureId);
     try {
       for (let erasure: Erasure | null = begun; erasure !== null; erasure = await continueErasure(deps, erasure)) {
@@ -68,6 +73,7 @@ export function createErasureTask(deps: ErasureDeps): Task {
   const endRound = async (): Promise<number> => {
     const pause = isRoundBusy ? 0 : IDLE_MS;
     [after, isRoundBusy] = [null, false];
+    for (const [erasureId, until] of waiting) if (until <= performance.now()) waiting.delete(erasureId);
     await purgeLate();
     return pause;
   };

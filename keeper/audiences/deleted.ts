@@ -29,42 +29,71 @@ export async function endDeleted(deps: AudienceDeps, workspace: WorkspaceId, set
   return true;
 }
 
-/** Looks at some of them. False once none are left, or none of those that are left can be read: the next look at one of them lets it out. */
+/** Looks at some of them. False once none are left but those on a damaged page: whoever looks at one of these lets it out. */
 async function hasMembers(deps: AudienceDeps, workspace: WorkspaceId, audienceId: AudienceId): Promise<boolean> {
-  try {
-    // A page at a time: it may have millions, and others wait for what comes next.
-    if (await lookAtMembers(deps, workspace, audienceId)) return true;
-    // Whoever began a look before the audience was deleted may still let somebody in. These looks are lost now.
-    await lookAtClaimed(deps, workspace);
-    return await lookAtMembers(deps, workspace, audienceId);
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    const fields = { workspace, audienceId, ...describeError(error) };
+  const damages: unknown[] = [];
+  // A page at a time: it may have millions, and others wait for what comes next.
+  if (await lookAtMembers(deps, workspace, audienceId, damages)) return true;
+  // Whoever began a look before the audience was deleted may still let somebody in. These looks are lost now.
+  await lookAtClaimed(deps, workspace, damages);
+  if (await lookAtMembers(deps, workspace, audienceId, damages)) return true;
+  if (damages.length > 0) {
+    const fields = { workspace, audienceId, ...describeError(damages[0]) };
     deps.log.error(fields, "members of a deleted audience stay on a damaged page");
-    return false;
   }
+  return false;
 }
 
-async function lookAtClaimed(deps: AudienceDeps, workspace: WorkspaceId): Promise<void> {
+async function lookAtClaimed(deps: AudienceDeps, workspace: WorkspaceId, damages: unknown[]): Promise<void> {
+  const page = (after: ProfileId | null) => deps.seats.claimed(workspace, { limit: PER_LOOK, after });
   for (let after: ProfileId | null = null; ;) {
-    const page: readonly ProfileId[] = await deps.seats.claimed(workspace, { limit: PER_LOOK, after });
+    const claimed: readonly ProfileId[] = (await unlessDamaged(damages, () => page(after))) ?? [];
     // One that is lost was claimed by somebody who knows that the audience is deleted.
-    await lookAt(deps, workspace, page);
-    if (page.length < PER_LOOK) return;
-    after = page.at(-1)!;
+    await lookAt(deps, workspace, claimed, damages);
+    if (claimed.length < PER_LOOK) return;
+    after = claimed.at(-1)!;
   }
 }
 
 /** Answers false when there are none. Those who were looked at are members no more, so the first page is always another one. */
-async function lookAtMembers(deps: AudienceDeps, workspace: WorkspaceId, audienceId: AudienceId): Promise<boolean> {
-  const page = await deps.seats.members(workspace, audienceId, { limit: PER_LOOK, after: null });
-  await lookAt(
-    deps,
-    workspace,
-    page.map(({ profileId }) => profileId),
-  );
-  return page.length > 0;
+async function lookAtMembers(
+  deps: AudienceDeps,
+  workspace: WorkspaceId,
+  audienceId: AudienceId,
+  damages: unknown[],
+): Promise<boolean> {
+  const page = (after: ProfileId | null) => deps.seats.members(workspace, audienceId, { limit: PER_LOOK, after });
+  for (let after: ProfileId | null = null; ;) {
+    const members = (await unlessDamaged(damages, () => page(after)))?.map(({ profileId }) => profileId) ?? [];
+    if (members.length === 0) return false;
+    if (await lookAt(deps, workspace, members, damages)) return true;
+    after = members.at(-1)!;
+  }
 }
 
-const lookAt = (deps: AudienceDeps, workspace: WorkspaceId, profileIds: readonly ProfileId[]) =>
-  lookAtProfiles(deps, workspace, new Map(profileIds.map((profileId) => [profileId, CHANGED])), deps.now(workspace));
+/** Whether one of them was looked at. One that cannot be read holds up none of the others. */
+async function lookAt(
+  deps: AudienceDeps,
+  workspace: WorkspaceId,
+  profileIds: readonly ProfileId[],
+  damages: unknown[],
+): Promise<boolean> {
+  const look = (some: readonly ProfileId[]) => {
+    const causes = new Map(some.map((profileId) => [profileId, CHANGED]));
+    return unlessDamaged(damages, () => lookAtProfiles(deps, workspace, causes, deps.now(workspace)));
+  };
+  if ((await look(profileIds)) !== null) return true;
+  let isLookedAt = false;
+  for (const profileId of profileIds) isLookedAt = (await look([profileId])) !== null || isLookedAt;
+  return isLookedAt;
+}
+
+async function unlessDamaged<T>(damages: unknown[], work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    damages.push(error);
+    return null;
+  }
+}

@@ -54,7 +54,12 @@ export async function lookAtMoved(
       workspace,
       done.map(({ movedId }) => movedId),
     );
-  return { hasMoved, hasMore: isJudged && notes.length === NOTES_PER_TURN, noted: noted.length, lost };
+  return {
+    hasMoved,
+    hasMore: isJudged && (notes.length === NOTES_PER_TURN || some.length < notes.length),
+    noted: noted.length,
+    lost,
+  };
 }
 
 /** Until so many profiles stand in them. */

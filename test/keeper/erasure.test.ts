@@ -19,11 +19,14 @@ function begin() {
   const slow = new Set<WorkspaceId>();
   const lasting = new Set<WorkspaceId>();
   const foreign = new Set<WorkspaceId>();
+  const asked: WorkspaceId[] = [];
   const deps = {
     erasures,
     catalog: {
-      findWorkspace: async (workspaceId: WorkspaceId) =>
-        foreign.has(workspaceId) ? null : aWorkspace({ workspaceId }),
+      findWorkspace: async (workspaceId: WorkspaceId) => {
+        asked.push(workspaceId);
+        return foreign.has(workspaceId) ? null : aWorkspace({ workspaceId });
+      },
     },
     erasureLog: { append: async () => undefined },
     events: {
@@ -40,7 +43,7 @@ function begin() {
   } as unknown as ErasureDeps;
   const isCompleted = async ({ workspace, erasureId }: Erasure): Promise<boolean> =>
     (await erasures.findErasure(workspace, erasureId))!.completedAt !== null;
-  return { erasures, slow, lasting, foreign, task: createErasureTask(deps), isCompleted };
+  return { erasures, slow, lasting, foreign, asked, task: createErasureTask(deps), isCompleted };
 }
 
 describe("The task that continues erasures", () => {
@@ -81,5 +84,13 @@ describe("The task that continues erasures", () => {
     lasting.add(ours.workspace);
     for (let pause = 0; pause === 0;) pause = await task.step();
     assert.ok(await isCompleted(ours));
+  });
+
+  it("asks once in ten seconds whether one of another installation is its own", async () => {
+    const { erasures, foreign, asked, task } = begin();
+    const { workspace } = await erase(erasures, aWorkspace().workspaceId, ann);
+    foreign.add(workspace);
+    for (let steps = 0; steps < 4; steps += 1) await task.step();
+    assert.deepEqual(asked, [workspace]);
   });
 });
