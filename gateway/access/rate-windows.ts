@@ -33,25 +33,32 @@ export interface SharedWindowsDeps {
 
 /**
  * Counts in the shared windows. While they do not answer, each process counts for itself, so a limit never disappears and never refuses
- * everybody.
+ * everybody. Afterwards they lack what was counted meanwhile: until its own window ends, the process goes by the greater count.
  */
 export function createSharedWindows({ shared, local, onError, now = Date.now }: SharedWindowsDeps): RateWindows {
   let restsUntil = 0;
+  let failedAt = -Infinity;
   /** Not once the clock was set back to before the failure. */
   const isAtRest = (): boolean => now() < restsUntil && now() >= restsUntil - REST_MS;
   const rest = (error: unknown): void => {
-    restsUntil = now() + REST_MS;
+    failedAt = now();
+    restsUntil = failedAt + REST_MS;
     onError(error);
   };
+  const greater = (own: RateWindow, all: RateWindow, windowMs: number): RateWindow =>
+    failedAt >= own.resetAt - windowMs && own.hits > all.hits ? own : all;
   return {
     hit: async (key, windowMs, hits) => {
       // Also counted here, so that an outage does not begin with empty windows.
       const own = await local.hit(key, windowMs, hits);
       if (isAtRest()) return own;
-      return patiently(shared.hit(key, windowMs, hits)).catch((error: unknown) => {
-        rest(error);
-        return own;
-      });
+      return patiently(shared.hit(key, windowMs, hits)).then(
+        (all) => greater(own, all, windowMs),
+        (error: unknown) => {
+          rest(error);
+          return own;
+        },
+      );
     },
   };
 }

@@ -60,6 +60,18 @@ describe("Shared rate windows", () => {
     assert.equal((await windows.hit("a", 60_000)).hits, 77);
   });
 
+  it("forget nothing that the process counted while the shared one failed, until its window ends", async () => {
+    const { windows, state, clock } = setUp();
+    state.answer = () => Promise.reject(new Error("away"));
+    for (let hits = 0; hits < 5; hits += 1) await windows.hit("a", 60_000);
+    state.answer = () => Promise.resolve({ hits: 1, resetAt: 1 });
+    clock.now += 1_001;
+    assert.equal((await windows.hit("a", 60_000)).hits, 6);
+    clock.now += 59_000;
+    assert.equal((await windows.hit("a", 60_000)).hits, 1);
+    assert.equal((await windows.hit("a", 60_000)).hits, 1, "nothing failed in this window");
+  });
+
   it("ask again once the clock was set back to before the failure", async () => {
     const { windows, state, clock } = setUp();
     state.answer = () => Promise.reject(new Error("away"));
