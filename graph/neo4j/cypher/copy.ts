@@ -1,6 +1,6 @@
 /**
  * What dumps and loads say: each reads a page by the index of a unique id, and writes only what does not stand. A dump runs while nobody
- * writes, or is content with what each page sees.
+ * writes, or is content with what each page sees. Without the hint, a small graph is scanned for each page, also once it is large.
  */
 import { ERASURE, ON_CREATE_ERASURE } from "./erasure.js";
 import { CHANGE } from "./reads.js";
@@ -36,41 +36,53 @@ ORDER BY n.${first}, n.${second}
 LIMIT toInteger($q.limit)
 RETURN n.${first} + ' ' + n.${second}, ${row}`;
 
-export const DUMP_CHANGES = page("MATCH (c:Change)", "c.id", `c.ws, ${CHANGE}`);
+export const DUMP_CHANGES = page("MATCH (c:Change) USING INDEX SEEK c:Change(id)", "c.id", `c.ws, ${CHANGE}`);
 
-export const DUMP_PROFILES = page("MATCH (p:Profile)", "p.id", "p.ws, p.size, p.rev, p.counts, p.forbidden");
+export const DUMP_PROFILES = page(
+  "MATCH (p:Profile) USING INDEX SEEK p:Profile(id)",
+  "p.id",
+  "p.ws, p.size, p.rev, p.counts, p.forbidden",
+);
 
 /** Through a staging node too: it says of itself what its profile does. */
 export const DUMP_IDENTIFIERS = page(
-  "MATCH (i:Identifier)",
+  "MATCH (i:Identifier) USING INDEX SEEK i:Identifier(uid)",
   "i.uid",
   `i.ws, i.ns, i.value, [(i)-[:OF]->(p) | p.id][0], i.unlinked_at.epochMillis, i.unlinked_by, i:SharedIdentifier, i:Returned,
   i.seen_with, EXISTS { (i)-[:OF]->(:Sealed) }`,
 );
 
 export const DUMP_LINKS = page(
-  "MATCH (a)-[l:LINKED]->(b)",
+  "MATCH (a)-[l:LINKED]->(b) USING INDEX SEEK l:LINKED(key)",
   "l.key",
   `a.ws, a.uid, b.uid, l.change, coalesce(l.event, l.source), l.key_id, l.at.epochMillis, l.by, l.removed_at.epochMillis`,
 );
 
 export const DUMP_FORBIDDEN_PAIRS = page(
-  "MATCH (a)-[n:FORBIDDEN]->(b)",
+  "MATCH (a)-[n:FORBIDDEN]->(b) USING INDEX SEEK n:FORBIDDEN(id)",
   "n.id",
   "n.ws, a.ns, a.value, b.ns, b.value, n.change, n.key_id, n.at.epochMillis",
 );
 
 /** A page of changes, with all that each is about. */
-export const DUMP_SUBJECTS = page("MATCH (c:Change)", "c.id", "c.ws, [(c)-[:ABOUT]->(i) | i.uid]");
+export const DUMP_SUBJECTS = page(
+  "MATCH (c:Change) USING INDEX SEEK c:Change(id)",
+  "c.id",
+  "c.ws, [(c)-[:ABOUT]->(i) | i.uid]",
+);
 
-export const DUMP_ERASURES = page("MATCH (e:Erasure)", "e.id", ERASURE);
+export const DUMP_ERASURES = page("MATCH (e:Erasure) USING INDEX SEEK e:Erasure(id)", "e.id", ERASURE);
 
 export const DUMP_TOMBSTONES = pageByTwo("Tombstone", "erasure", "tomb", "n.ws, n.erasure, n.tomb, n.uid");
 
 /** A page of changes, with all that each mentions. */
-export const DUMP_MENTIONS = page("MATCH (c:Change)", "c.id", "c.ws, [(c)-[:NAMES]->(m) | m.tomb]");
+export const DUMP_MENTIONS = page(
+  "MATCH (c:Change) USING INDEX SEEK c:Change(id)",
+  "c.id",
+  "c.ws, [(c)-[:NAMES]->(m) | m.tomb]",
+);
 
-export const DUMP_WATCHED = page("MATCH (w:Workspace {watched: true})", "w.id", "1");
+export const DUMP_WATCHED = page("MATCH (w:Workspace {watched: true}) USING INDEX SEEK w:Workspace(id)", "w.id", "1");
 
 export const DUMP_MOVED = pageByTwo("Moved", "ws", "id", "n.ws, n.id, n.cause, n.profiles");
 
