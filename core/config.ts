@@ -94,7 +94,8 @@ export const SETTINGS = Type.Object({
   PAYLOAD_BYTES_MAX: integer(
     262_144,
     1_024,
-    16_777_216,
+    // A document of MongoDB and a message of RabbitMQ have at most 16 MiB, and hold the whole message of the event.
+    15_728_640,
     "largest payload of an event, bytes; with a much larger value, a worker takes fewer messages at once",
   ),
   BODY_BYTES_MAX: integer(1_048_576, 1_024, 16_777_216, "largest body of a request without events, bytes"),
@@ -201,7 +202,6 @@ const SECRET = new Set([
   "NEO4J_PASSWORD",
   "PUBLIC_URL",
 ]);
-const DOCUMENT_PAYLOAD_BYTES_MAX = 15_728_640;
 const SERVER_URLS = ["RABBITMQ_URL", "MONGODB_URL", "NEO4J_URL"] as const;
 /** For these keywords the description explains more than the message of Ajv. */
 const SAID_BY_DESCRIPTION = new Set(["pattern", "maxLength"]);
@@ -248,9 +248,6 @@ function consistent(config: Config): Config {
     throw new ConfigError(`PUBLIC_URL: is wrong: ${describe("PUBLIC_URL")}`);
   if (config.HEADERS_TIMEOUT_MS > config.BODY_TIMEOUT_MS)
     throw new ConfigError(`HEADERS_TIMEOUT_MS: must be <= BODY_TIMEOUT_MS (${config.BODY_TIMEOUT_MS})`);
-  // A MongoDB document has at most 16 MiB, and a dead letter holds the whole message.
-  if (config.MONGODB_URL !== "" && config.PAYLOAD_BYTES_MAX > DOCUMENT_PAYLOAD_BYTES_MAX)
-    throw new ConfigError(`PAYLOAD_BYTES_MAX: must be <= ${DOCUMENT_PAYLOAD_BYTES_MAX} with MONGODB_URL`);
   const graphs = graphsOf(config);
   if (graphs.length > 0 && config.NEO4J_URL === "") throw new ConfigError("NEO4J_URL: must be set with NEO4J_URLS");
   const addresses = [config.NEO4J_URL, ...graphs.map(([, url]) => url)].map((url) => url.replace(/\/$/, ""));

@@ -78,7 +78,7 @@ export async function settleEvent(
   if (admission.unregistered.length + admission.unused.length > 0)
     await registerNamespaces(services, workspace, admission);
   const scoped = caller.send === "collect" ? await scopedFor(services, caller, admission) : admission;
-  const left = mayLeaveTraitsOut(found) ? await leaveTraitsOut(services, caller, found) : null;
+  const left = mayLeaveTraitsOut(found) ? await leaveTraitsOut(services, caller, found, candidate.bytes.length) : null;
   const folds = await services.catalog.isUnified(workspace, schema.schemaId);
   return recordOf(caller, candidate, schema, folds, scoped, left && { ...NO_NOTES, ...left });
 }

@@ -11,12 +11,13 @@ export const mayLeaveTraitsOut = ({ leftOut, openTraits }: Pick<Extract, "leftOu
 
 /**
  * Makes the names of traits known that an object with `x-traits` brings. Answers what must be left out of the profile, because a name
- * has another merge in the workspace, or may not be added; null when nothing is.
+ * has another merge in the workspace, or may not be added; null when nothing is. `bytes`: of the payload.
  */
 export async function leaveTraitsOut(
   { catalog, limits: { traitsMax } }: Pick<Services, "catalog" | "limits">,
   { workspace, send }: Pick<Caller, "workspace" | "send">,
   { traits, leftOut }: Pick<Extract, "traits" | "leftOut">,
+  bytes: number,
 ): Promise<Pick<EventNotes, "violations" | "unfolded"> | null> {
   const standing = await catalog.traits(workspace);
   const open = traits.filter((trait) => trait.open);
@@ -38,7 +39,8 @@ export async function leaveTraitsOut(
     return message === null ? [] : [{ path, message }];
   });
   if (refused.length === 0 && leftOut.length === 0) return null;
-  return { violations: shortened([...leftOut, ...refused]), unfolded: boundedPlaces(refused.map(({ path }) => path)) };
+  const places = refused.map(({ path }) => path);
+  return { violations: shortened([...leftOut, ...refused], bytes), unfolded: boundedPlaces(places, bytes) };
 }
 
 const counts = new WeakMap<ReadonlyMap<string, TraitName>, number>();

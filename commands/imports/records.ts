@@ -1,3 +1,4 @@
+import { publishInParts } from "../acceptance/publish-in-parts.js";
 import { buildAll } from "../audiences/restore.js";
 import { countFolded } from "../audiences/follow.js";
 import { NO_AUDIENCES } from "../../core/audience/audience.js";
@@ -174,7 +175,10 @@ async function importEvents(
   await late.lookAfter(workspace, { folded, kept: [...buried, ...keptOf(own)] });
   // Their fold was still to come.
   const open = own.filter((event) => event.status === "stored" && isFolding(event));
-  await queue.publishAll(open.map((event) => encodeMessage(event)));
+  await publishInParts(
+    queue,
+    open.map((event) => encodeMessage(event)),
+  );
 }
 
 /** Answers those that are in a facet now. */

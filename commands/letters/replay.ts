@@ -12,6 +12,7 @@ import type { DeadLetter, LetterPosition } from "../../core/ports/event-store.js
 import { identifiersOf } from "../../core/sdk/identifiers.js";
 import type { SdkItem, SdkType } from "../../core/sdk/item.js";
 import { judgeEvent } from "../acceptance/judge.js";
+import { publishInParts } from "../acceptance/publish-in-parts.js";
 import { KEY_MEMBER, openSubmission, readEnvelope } from "../acceptance/submission.js";
 import { createSides } from "../sdk/accept-items.js";
 import { errorsOfItem, judgeItem, type ItemServices } from "../sdk/judge-item.js";
@@ -152,7 +153,10 @@ async function take(
 ): Promise<void> {
   const queued = steps.flatMap((step) => ("message" in step ? [step] : []));
   if (queued.length === 0) return;
-  await queue.publishAll(queued.map(({ letter, message }) => asReplay(message, letter.times)));
+  await publishInParts(
+    queue,
+    queued.map(({ letter, message }) => asReplay(message, letter.times)),
+  );
   await Promise.all(queued.map(({ letter }) => events.noteReplay(workspace, letter.deadLetterId, letter.times, at)));
 }
 

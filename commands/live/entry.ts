@@ -66,7 +66,7 @@ export function entryOfRefusal(at: number, keyId: string, bytes: Buffer, error: 
     schemaId,
     keyId,
     code: error.code,
-    errors: shortened(error.errors ?? [{ path: "", message: error.message }]),
+    errors: shortened(error.errors ?? [{ path: "", message: error.message }], bytes.length),
     payload: beginningOf(payload),
     payloadBytes: payload.length,
   };

@@ -12,6 +12,7 @@ import { namedInUnfit } from "../../core/sdk/identifiers.js";
 import { mapItems, unlessLong } from "../../core/sdk/map.js";
 import { sdkSchemaId } from "../../core/sdk/schemas.js";
 import { namedIn, type Refused } from "../acceptance/named-in.js";
+import { publishInParts } from "../acceptance/publish-in-parts.js";
 import type { Room } from "../quarantine.js";
 import type { Caller, Services } from "../services.js";
 import { errorsOfItem, judgeItem, type ItemServices, type Sides } from "./judge-item.js";
@@ -46,7 +47,7 @@ export interface SdkAcceptance {
 
 export type AcceptServices = ItemServices & Pick<Services, "queue" | "metrics" | "quarantine">;
 
-/** Answers once all that is to be kept is queued, in one durable step: events, and what goes into quarantine. */
+/** Answers once all that is to be kept is queued durably: events, and what goes into quarantine. */
 export const createAcceptItems =
   (services: AcceptServices) =>
   async (caller: Caller, sent: SdkSent): Promise<SdkAcceptance> => {
@@ -97,7 +98,7 @@ async function acceptItems(
         await reject(one, errorsOfItem(error));
       }
   }
-  await queue.publishAll([...events, ...kept].map(encodeMessage));
+  await publishInParts(queue, [...events, ...kept].map(encodeMessage));
   for (const { schemaId } of events) metrics.accepted("sdk", caller, schemaId);
   for (const { kept: isKept = true } of rejected)
     metrics.quarantined(isKept ? "quarantined" : "not_kept", caller, null);

@@ -56,13 +56,14 @@ export async function judgeItem(
   if (violations.length > 0 && policy === "quarantine") throw new Quarantining(violations);
   const remembered = rememberedTraits(judged.payload, admitted.found.traits);
   const said = admitted.found.traits.filter(({ path }) => !remembered.has(path));
-  const left = await leaveTraitsOut(services, caller, { ...admitted.found, traits: said });
+  const bytes = judged.bytes.length;
+  const left = await leaveTraitsOut(services, caller, { ...admitted.found, traits: said }, bytes);
   const unfolded = [...failing(admitted.found, judged.failing), ...remembered, ...(left?.unfolded ?? [])];
   const scoped = await scopedFor(services, caller, admitted);
   const notes = {
     countsMismatch: true,
-    violations: shortened([...marks, ...violations, ...(left?.violations ?? [])]),
-    unfolded: boundedPlaces(unfolded),
+    violations: shortened([...marks, ...violations, ...(left?.violations ?? [])], bytes),
+    unfolded: boundedPlaces(unfolded, bytes),
     verdict: null,
   };
   const candidate = { ...item, schemaId: schema.schemaId, bytes: judged.bytes, named };

@@ -43,7 +43,7 @@ export const quarantined = (
     countsMismatch: true,
     violations: [],
     unfolded: [],
-    verdict: { reason, errors: shortened(errors), send, origin },
+    verdict: { reason, errors: shortened(errors, bytes.length), send, origin },
   },
   payload: bytes,
 });

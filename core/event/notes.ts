@@ -45,10 +45,20 @@ export interface EventNotes {
 }
 
 const VIOLATIONS_MAX = 20;
+/** Of their paths and messages: as many as the payload has bytes, within these. */
+const [CHARACTERS_MIN, CHARACTERS_MAX] = [2_048, 32_768];
 
-/** As many problems as an event carries with it. */
-export const shortened = (errors: readonly ErrorItem[]): readonly ErrorItem[] =>
-  errors.length > VIOLATIONS_MAX ? [...errors.slice(0, VIOLATIONS_MAX), moreThan(VIOLATIONS_MAX)] : errors;
+/** As many problems as an event with so large a payload carries with it; one at least. */
+export function shortened(errors: readonly ErrorItem[], bytes: number): readonly ErrorItem[] {
+  const max = Math.min(CHARACTERS_MAX, Math.max(CHARACTERS_MIN, bytes));
+  let [count, characters] = [0, 0];
+  for (const { path, message } of errors) {
+    characters += path.length + message.length;
+    if (count === VIOLATIONS_MAX || (count > 0 && characters > max)) break;
+    count += 1;
+  }
+  return errors.length > count ? [...errors.slice(0, count), moreThan(count)] : errors;
+}
 
 /** What is wrong with the event, whatever was decided about it. */
 export const violationsOf = (notes: EventNotes | null): readonly ErrorItem[] =>

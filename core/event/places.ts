@@ -1,12 +1,19 @@
-/** Of all the places that an event carries with it: a few bytes of a payload can stand at thousands of long paths. */
-const CHARACTERS_MAX = 32_768;
+/**
+ * Of all the places that an event carries with it: a few bytes of a payload can stand at thousands of long paths, and a request has
+ * thousands of small events. `PER_BYTE`: what one letter at a usual path takes.
+ */
+const [CHARACTERS_MIN, CHARACTERS_MAX, PER_BYTE] = [2_048, 32_768, 4];
 
-/** Each place once. The empty one alone, which is the whole payload, if it is among them or they are longer than an event may carry. */
-export function boundedPlaces(places: Iterable<string>): readonly string[] {
+/**
+ * Each place once, of a payload of so many bytes. The empty one alone, which is the whole payload, if it is among them or they are longer
+ * than an event may carry.
+ */
+export function boundedPlaces(places: Iterable<string>, bytes: number): readonly string[] {
+  const max = Math.min(CHARACTERS_MAX, Math.max(CHARACTERS_MIN, bytes * PER_BYTE));
   const known = new Set(places);
   let characters = 0;
   for (const place of known) characters += place.length;
-  return known.has("") || characters > CHARACTERS_MAX ? [""] : [...known];
+  return known.has("") || characters > max ? [""] : [...known];
 }
 
 /** The parts that follow, by name; null: a place ends here. */

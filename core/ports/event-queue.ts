@@ -26,12 +26,21 @@ export interface Consumer {
   close(): Promise<void>;
 }
 
+/**
+ * What may be published in one step, bytes: RabbitMQ takes 16 MiB in one message, as which a list goes there. An event with the largest
+ * payload is less.
+ */
+export const PUBLISHED_BYTES_MAX = 16_252_928;
+
 export interface EventQueue extends Port {
-  /** Resolves once the message would survive a crash. Rejects with `unavailable` when the queue is full. */
+  /**
+   * Resolves once the message would survive a crash. Rejects with `unavailable` when the queue is full, and with `payload_too_large` what
+   * exceeds `PUBLISHED_BYTES_MAX`: such a thing is not sent, and disturbs no other publish.
+   */
   publish(message: Buffer): Promise<void>;
   /**
    * Publishes them in one step: the queue has all of them or none. Resolves once all would survive a crash, and rejects with `unavailable`
-   * when that is in doubt. Of none it resolves at once.
+   * when that is in doubt, and with `payload_too_large` as `publish`, by the bytes of all. Of none it resolves at once.
    */
   publishAll(messages: readonly Buffer[]): Promise<void>;
   /**

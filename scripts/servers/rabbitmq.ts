@@ -58,6 +58,8 @@ const configuration = (
 load_definitions = ${definitionsFile}
 vm_memory_high_watermark.absolute = 1GB
 disk_free_limit.absolute = 200MB
+# As from version 4 on.
+max_message_size = 16777216
 raft.wal_max_size_bytes = 67108864
 log.console = true
 log.console.level = info

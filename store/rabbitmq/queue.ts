@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../core/errors.js";
 import { workspaceOf } from "../../core/event/message.js";
 import type { Consumer, EventQueue } from "../../core/ports/event-queue.js";
+import { requirePublishable } from "../queue/bounds.js";
 import { isMissing } from "./codes.js";
 import { closeConnection, openConnection, type OnError } from "./connection.js";
 import { startConsumer, type RunningConsumer } from "./consumer/consumer.js";
@@ -165,12 +166,15 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
     },
     publish: async (message) => {
       requireOpen();
+      requirePublishable([message]);
       await publishOne(message);
     },
     publishAll: async (messages) => {
       requireOpen();
       const [first] = messages;
       if (first === undefined) return;
+      // The broker would end the channel, and with it what all others have under way.
+      requirePublishable(messages);
       if (messages.length === 1) await publishOne(first);
       // All of one request, and so of one workspace.
       else await publishTo(names.lists, packList(messages), first, messages.length);

@@ -176,10 +176,9 @@ describe("The settings", () => {
       assert.match(problemOf({ NEO4J_URL, NEO4J_URLS: twice }), /^NEO4J_URLS: a name or an address is duplicated/);
   });
 
-  it("refuse payloads that a document of MongoDB cannot hold", () => {
-    const MONGODB_URL = "mongodb://h/d";
-    assert.match(problemOf({ MONGODB_URL, PAYLOAD_BYTES_MAX: "15728641" }), /^PAYLOAD_BYTES_MAX: must be <= 15728640/);
-    assert.equal(readConfig({ MONGODB_URL, PAYLOAD_BYTES_MAX: "15728640" }).PAYLOAD_BYTES_MAX, 15_728_640);
+  it("refuse payloads that no document of MongoDB and no message of RabbitMQ can hold", () => {
+    assert.match(problemOf({ PAYLOAD_BYTES_MAX: "15728641" }), /^PAYLOAD_BYTES_MAX: must be <= 15728640/);
+    assert.equal(readConfig({ PAYLOAD_BYTES_MAX: "15728640" }).PAYLOAD_BYTES_MAX, 15_728_640);
   });
 
   it("refuse a half of the service without all three servers, and name the one that is missing", () => {

@@ -1,18 +1,50 @@
 import assert from "node:assert/strict";
+import type { ErrorItem } from "../../core/errors.js";
+import { shortened } from "../../core/event/notes.js";
 import { boundedPlaces, outermostOf } from "../../core/event/places.js";
 import { assertWithin, timeOf } from "../support/house/yardstick.js";
 
+describe("The problems that an event carries with it", () => {
+  const problems = (count: number, characters: number): readonly ErrorItem[] =>
+    Array.from({ length: count }, () => ({ path: "x".repeat(characters - 2), message: "no" }));
+  const shown = (errors: readonly ErrorItem[], bytes: number): number =>
+    shortened(errors, bytes).filter(({ path }) => path !== "").length;
+
+  it("are 20, and no more than its payload is large: they say where there are more", () => {
+    assert.deepEqual(shortened(problems(20, 40), 10), problems(20, 40));
+    assert.equal(shortened(problems(21, 40), 10).at(-1)!.message, "there are more problems than the 20 shown");
+    for (const [bytes, count] of [
+      [10, 2],
+      [2_048, 2],
+      [4_100, 4],
+      [1_000_000, 20],
+    ] as const)
+      assert.equal(shown(problems(20, 1_024), bytes), count, String(bytes));
+    assert.equal(shown(problems(20, 8_000), 1_000_000), 4);
+    assert.equal(shown(problems(3, 50_000), 10), 1);
+    assert.deepEqual(shortened([], 10), []);
+  });
+});
+
 describe("The places that an event carries with it", () => {
   it("are each there once, and the whole payload stands for all", () => {
-    assert.deepEqual(boundedPlaces(["a", "a.b", "a"]), ["a", "a.b"]);
-    assert.deepEqual(boundedPlaces(["a", ""]), [""]);
-    assert.deepEqual(boundedPlaces([]), []);
+    assert.deepEqual(boundedPlaces(["a", "a.b", "a"], 10), ["a", "a.b"]);
+    assert.deepEqual(boundedPlaces(["a", ""], 10), [""]);
+    assert.deepEqual(boundedPlaces([], 10), []);
   });
 
-  it("are the whole payload where they have more than 32,768 characters", () => {
-    const half = "x".repeat(16_384);
-    assert.deepEqual(boundedPlaces([`a${half.slice(1)}`, half]), [`a${half.slice(1)}`, half]);
-    assert.deepEqual(boundedPlaces([`a${half}`, half]), [""]);
+  it("are the whole payload where they have more than 32,768 characters, or four for each byte of a smaller payload", () => {
+    for (const [bytes, max] of [
+      [1_000_000, 32_768],
+      [8_192, 32_768],
+      [8_191, 32_764],
+      [10, 2_048],
+    ] as const) {
+      const half = "x".repeat(max / 2);
+      const fitting = [`a${half.slice(1)}`, half];
+      assert.deepEqual(boundedPlaces(fitting, bytes), fitting);
+      assert.deepEqual(boundedPlaces([`a${half}`, half], bytes), [""]);
+    }
   });
 
   it("are at or above a path by its whole parts, the outermost of them", () => {

@@ -8,6 +8,7 @@ import { startConsumer, type RunningConsumer } from "./consumer.js";
 import { createPublisher } from "./publisher.js";
 import type { Gap } from "./reads.js";
 import { createQueueRows } from "./rows.js";
+import { requirePublishable } from "../../queue/bounds.js";
 import { orDamaged } from "../../stored-event.js";
 import { atOnce } from "../schema.js";
 import { createSession } from "../session.js";
@@ -47,10 +48,11 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
     },
   );
 
-  const publishAll = (messages: readonly Buffer[]): Promise<void> => {
-    if (count + messages.length > lengthMax) return Promise.reject(new AppError("unavailable", "The queue is full."));
+  const publishAll = async (messages: readonly Buffer[]): Promise<void> => {
+    requirePublishable(messages);
+    if (count + messages.length > lengthMax) throw new AppError("unavailable", "The queue is full.");
     count += messages.length;
-    return publishTogether(messages);
+    await publishTogether(messages);
   };
 
   return {

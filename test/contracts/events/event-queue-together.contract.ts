@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { workspaceOf } from "../../../core/event/message.js";
-import type { EventQueue } from "../../../core/ports/event-queue.js";
+import { PUBLISHED_BYTES_MAX, type EventQueue } from "../../../core/ports/event-queue.js";
 import { QUEUE_LENGTH_MAX } from "../../support/backends.js";
 import type { Contract } from "../../support/contract.js";
 import { eventually, rejectsAsUnavailable } from "../../support/eventually.js";
@@ -125,6 +125,24 @@ export const togetherSentences: Contract<EventQueue> = {
     await consumer.close();
     assert.ok(served.includes(TWO) && served.indexOf(TWO) <= 3, served.join());
   },
+
+  "refuses what is too large for one step, in one message or in many, and confirms what is published beside it":
+    async ({ port }) => {
+      const [first, second, third] = numbered(3);
+      const half = Buffer.alloc(PUBLISHED_BYTES_MAX / 2, "x");
+      const isTooLarge = { code: "payload_too_large" };
+      await Promise.all([
+        port.publish(first!),
+        assert.rejects(port.publishAll([half, half, second!]), isTooLarge),
+        assert.rejects(port.publish(Buffer.concat([half, half, second!])), isTooLarge),
+        port.publish(third!),
+      ]);
+      const { consumer, deliveries, came } = listen(port);
+      await came(2);
+      await sleep(QUIET_MS);
+      await consumer.close();
+      assert.deepEqual(sorted(texts(deliveries())), ["message 0", "message 2"]);
+    },
 
   "refuses a list after close as unavailable": async ({ port }) => {
     await port.close();

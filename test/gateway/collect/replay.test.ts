@@ -100,9 +100,15 @@ describe("A replay of dead letters", () => {
   const untilRest = (ids: readonly string[], workspace: TestWorkspace): Promise<unknown> =>
     Promise.all(ids.map((id) => workspace.send("GET", `/v1/events/${id}?wait=10`)));
   /** Letters that were never events of the queue. */
-  const buryMany = async (workspace: TestWorkspace, count: number, reason = "crashed"): Promise<readonly string[]> => {
+  const buryMany = async (
+    workspace: TestWorkspace,
+    count: number,
+    reason = "crashed",
+    payload = Buffer.from("{}"),
+  ): Promise<readonly string[]> => {
     const made = Array.from({ length: count }, (_, n) => {
-      const event = anEvent({ workspace: workspace.id as WorkspaceId, schemaId: "none" as SchemaId, folds: false });
+      const own = { workspace: workspace.id as WorkspaceId, schemaId: "none" as SchemaId };
+      const event = anEvent({ ...own, folds: false, payload });
       const { eventId } = event;
       return aDeadLetter({ workspace: event.workspace, eventId, reason, at: n + 1, message: encodeMessage(event) });
     });
@@ -202,6 +208,13 @@ describe("A replay of dead letters", () => {
     assert.deepEqual(open, ids.slice(25).toReversed());
     hooks.publishes = Infinity;
     assert.deepEqual(counts(await replay(workspace)), [200, 35, 0, []]);
+    assert.deepEqual(await letters(workspace, "open"), []);
+  });
+
+  it("queues also those that together are more than the queue takes in one step", async () => {
+    const workspace = await running().workspace();
+    await buryMany(workspace, 20, "crashed", Buffer.from(JSON.stringify("x".repeat(1_048_576))));
+    assert.deepEqual(counts(await replay(workspace)), [200, 20, 0, []]);
     assert.deepEqual(await letters(workspace, "open"), []);
   });
 
