@@ -4,6 +4,10 @@ export interface ErrorItem {
   readonly message: string;
 }
 
+const NAME_CHARACTERS_MAX = 128;
+/** The name of a property as it stands in the path of a problem. */
+export const inPath = (name: string): string => name.slice(0, NAME_CHARACTERS_MAX);
+
 /** Every failure that a caller may see. `gateway/http/error-response.ts` gives each its HTTP status; without one it does not compile. */
 export type ErrorCode =
   | "bad_request"

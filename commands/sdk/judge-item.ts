@@ -119,10 +119,17 @@ async function judgePayload(
   const sent = { payload, bytes };
   const errors = await errorsOf(sent);
   if (errors.length > 0 && policy === "quarantine") throw new Quarantining(errors);
-  const omitted = errors.length > 0 && policy === "omit" ? omitProperties(bytes, errors) : null;
-  if (omitted === null) return { ...sent, errors, failing: errors };
-  return { ...omitted, errors, failing: await errorsOf(omitted) };
+  let [stored, failing]: [Omitted, typeof errors] = [sent, errors];
+  // Of many problems only the first are told.
+  for (let rounds = policy === "omit" ? OMIT_ROUNDS_MAX : 0; rounds > 0 && failing.length > 0; rounds -= 1) {
+    const omitted = omitProperties(stored.bytes, failing);
+    if (omitted === null) break;
+    [stored, failing] = [omitted, await errorsOf(omitted)];
+  }
+  return { ...stored, errors, failing };
 }
+/** Of a hundred problems each; what is wrong then is only marked. */
+const OMIT_ROUNDS_MAX = 5;
 
 /** The places of problems that traits are at or below. */
 function failing({ traits }: Extract, errors: readonly ErrorItem[]): readonly string[] {

@@ -1,4 +1,4 @@
-import type { ErrorItem } from "../errors.js";
+import { inPath, type ErrorItem } from "../errors.js";
 import { parseJson } from "../json/read.js";
 import { membersOf, withoutMembers } from "../json/spans.js";
 
@@ -16,30 +16,47 @@ export interface Omitted {
  * missing.
  */
 export function omitProperties(bytes: Buffer, errors: readonly ErrorItem[]): Omitted | null {
+  // What is about the whole item leads nowhere.
+  let paths: readonly string[] = errors.map(({ path }) => path).filter((path) => path !== "");
   let left = bytes;
-  for (const holder of HOLDERS) left = withoutThose(left, holder, errors);
-  left = withoutOwn(left, errors);
+  for (const holder of HOLDERS) [left, paths] = withoutHeld(left, holder, paths);
+  left = withoutOwn(left, paths);
   return left.length === bytes.length ? null : { payload: parseJson(left), bytes: left };
 }
 
-/** An object that holds properties goes only if it is wrong itself. */
-function withoutOwn(bytes: Buffer, errors: readonly ErrorItem[]): Buffer {
-  const whole = { start: 0, end: bytes.length };
-  const isWrong = (name: string): boolean =>
-    errors.some(({ path }) => path === name || (!HOLDERS.includes(name) && path.startsWith(`${name}.`)));
-  return withoutMembers(bytes, whole, membersOf(bytes, whole) ?? [], isWrong);
+/** Answers the paths too that lead into no member of the holder. */
+function withoutHeld(bytes: Buffer, holder: string, paths: readonly string[]): readonly [Buffer, readonly string[]] {
+  const held = membersOf(bytes, { start: 0, end: bytes.length })?.find(({ name }) => name === holder);
+  const members = held === undefined ? null : membersOf(bytes, held);
+  if (held === undefined || members === null) return [bytes, paths];
+  const names = new Set(members.map(({ name }) => inPath(name)));
+  const wrong = new Set<string>();
+  const others = paths.filter((path) => {
+    const name = path.startsWith(`${holder}.`) ? nameAt(names, path.slice(holder.length + 1)) : null;
+    if (name !== null) wrong.add(name);
+    return name === null;
+  });
+  const cut = withoutMembers(bytes, held, members, (name) => wrong.has(inPath(name)));
+  return [Buffer.concat([bytes.subarray(0, held.start), cut, bytes.subarray(held.end)]), others];
 }
 
-function withoutThose(bytes: Buffer, holder: string, errors: readonly ErrorItem[]): Buffer {
+/** An object that holds properties goes only if it is wrong itself. */
+function withoutOwn(bytes: Buffer, paths: readonly string[]): Buffer {
   const whole = { start: 0, end: bytes.length };
-  const held = membersOf(bytes, whole)?.find(({ name }) => name === holder);
-  const members = held === undefined ? null : membersOf(bytes, held);
-  if (held === undefined || members === null) return bytes;
-  const paths = errors.map(({ path }) => path);
-  const isWrong = (name: string): boolean => {
-    const place = `${holder}.${name}`;
-    return paths.some((path) => path === place || path.startsWith(`${place}.`));
-  };
-  const cut = withoutMembers(bytes, held, members, isWrong);
-  return Buffer.concat([bytes.subarray(0, held.start), cut, bytes.subarray(held.end)]);
+  const members = membersOf(bytes, whole) ?? [];
+  const names = new Set(members.map(({ name }) => inPath(name)).filter((name) => !HOLDERS.includes(name)));
+  const wrong = new Set(paths.map((path) => (HOLDERS.includes(path) ? path : nameAt(names, path))));
+  return withoutMembers(bytes, whole, members, (name) => wrong.has(inPath(name)));
 }
+
+/** The longest of these names that the path is at or below: a name may hold dots, and `utm` is right where `utm.source` is wrong. */
+function nameAt(names: ReadonlySet<string>, path: string): string | null {
+  const max = inPath(path).length;
+  for (let end = max < path.length ? path.lastIndexOf(".", max) : max; end >= 0; end = dotBefore(path, end)) {
+    const name = path.slice(0, end);
+    if (names.has(name)) return name;
+  }
+  return null;
+}
+/** Negative: there is none. */
+const dotBefore = (path: string, end: number): number => (end === 0 ? -1 : path.lastIndexOf(".", end - 1));

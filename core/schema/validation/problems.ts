@@ -1,9 +1,8 @@
 import type { ErrorObject } from "ajv";
-import { moreThan, type ErrorItem } from "../../errors.js";
+import { inPath, moreThan, type ErrorItem } from "../../errors.js";
 
 /** Keywords whose own error only repeats that what they hold failed. */
 const WRAPPERS = new Set(["if", "propertyNames"]);
-const KEY_CHARACTERS_MAX = 128;
 const SHOWN_CHARACTERS_MAX = 200;
 
 /** The outermost failure of a run that stopped at the first one: the branches of an `anyOf` only say why each did not match. */
@@ -23,7 +22,7 @@ export function toItem(error: ErrorObject, base = ""): ErrorItem {
   const segments = error.instancePath.split("/").slice(1).map(unescape);
   const named = namedProperty(error);
   const path = [...(base === "" ? [] : [base]), ...segments, ...(named === null ? [] : [named])];
-  return { path: path.map((segment) => segment.slice(0, KEY_CHARACTERS_MAX)).join("."), message: messageOf(error) };
+  return { path: path.map(inPath).join("."), message: messageOf(error) };
 }
 
 const unescape = (segment: string): string => segment.replaceAll("~1", "/").replaceAll("~0", "~");

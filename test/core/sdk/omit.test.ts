@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { omitProperties } from "../../../core/sdk/omit.js";
+import { assertWithin, timeOf } from "../../support/house/yardstick.js";
 
 const SENT =
   '{"event" : "Order","foo":"x", "bar":{"a":"x"},"properties":{"n":"x", "m":1.50},"traits":5,"context":{"a":{"b":1}} }';
@@ -26,6 +27,46 @@ describe("What is left of an SDK's call without its wrong properties", () => {
       if (changes === null) return assert.equal(text, null);
       assert.deepEqual(JSON.parse(text!), JSON.parse(JSON.stringify({ ...(JSON.parse(SENT) as object), ...changes })));
     });
+
+  const wrong = (call: object, ...paths: string[]): unknown =>
+    omitProperties(
+      Buffer.from(JSON.stringify(call)),
+      paths.map((path) => ({ path, message: "is wrong" })),
+    )?.payload ?? null;
+
+  it("is without a property whose name holds dots, and keeps one that is called like its beginning", () => {
+    for (const holder of ["properties", "traits", "context"] as const) {
+      const call = { [holder]: { utm: "x", "utm.source": 5, "": 1 }, [`${holder}.utm`]: 1 };
+      const left = { ...call, [holder]: { utm: "x", "": 1 } };
+      assert.deepEqual(wrong(call, `${holder}.utm.source`), left);
+      assert.deepEqual(wrong(call, `${holder}.utm.source.a`, `${holder}.`), { ...left, [holder]: { utm: "x" } });
+    }
+    assert.deepEqual(wrong({ a: "x", "a.b": 5 }, "a.b"), { a: "x" });
+    assert.deepEqual(wrong({ a: { b: 5 }, "a.bc": "x" }, "a.b"), { "a.bc": "x" });
+  });
+
+  it("is without one whose name is longer than a problem's path shows", () => {
+    const [long, other] = ["x".repeat(200), "y".repeat(128)];
+    for (const path of ["x".repeat(128), `${"x".repeat(128)}.0`])
+      assert.deepEqual(wrong({ properties: { [long]: 1, [other]: 1 }, [long]: 1 }, `properties.${path}`, path), {
+        properties: { [other]: 1 },
+      });
+    assert.equal(wrong({ [long]: 1 }, "x".repeat(127), "x".repeat(129), `${"x".repeat(127)}.${other}`), null);
+  });
+
+  it("keeps what has no name where the problem is about the whole call", () => {
+    assert.equal(wrong({ "": 1 }, ""), null);
+  });
+
+  it("is found in a moment, however many properties it has and however long the paths are", async () => {
+    const names = Array.from({ length: 27_000 }, (_, n) => `p${n}`);
+    const bytes = Buffer.from(JSON.stringify({ properties: Object.fromEntries(names.map((name) => [name, 1])) }));
+    const paths = names.slice(-90).map((name) => `properties.${name}`);
+    const dots = Array.from({ length: 90 }, () => ".".repeat(128)).join(".");
+    const errors = [...paths, ...Array.from({ length: 10 }, () => `properties.${dots}`)];
+    const problems = errors.map((path) => ({ path, message: "is wrong" }));
+    await assertWithin(60, () => timeOf(() => void omitProperties(bytes, problems)));
+  });
 
   it("stays as it was sent, byte by byte", () => {
     assert.equal(
