@@ -37,7 +37,9 @@ export async function completeEvents(
     items.map(({ event }) => event),
   );
   const mismatches = await buryMismatches(deps, items, stored);
-  const covered = await withBackfills(deps, workspace, stored);
+  // The event of a mismatch has a message of its own: were it finished by this one, its letter could hold what was refused.
+  const own = stored.filter((event, n) => isOwn(items[n]!, event));
+  const covered = await withBackfills(deps, workspace, own);
   const events = folding(covered);
   const by = lastSeen(deps, workspace);
   const folded = events.length === 0 ? [] : await fold(deps, requireSchema, workspace, { events, by });
@@ -109,6 +111,9 @@ async function link(
   return { places, refused };
 }
 
+/** Whether the message is that of the event which is stored under its id. */
+const isOwn = ({ event }: Item, { fingerprint }: StoredEvent): boolean => event.fingerprint === fingerprint;
+
 /** Answers the letters. Of SDKs, which send under one id what they mean to send again, they are only counted. */
 async function buryMismatches(
   { events, metrics, now }: CompleteDeps,
@@ -117,7 +122,7 @@ async function buryMismatches(
 ): Promise<readonly Naming[]> {
   const letters: Naming[] = [];
   for (const [index, item] of items.entries()) {
-    if (item.event.fingerprint === stored[index]!.fingerprint) continue;
+    if (isOwn(item, stored[index]!)) continue;
     if (item.event.notes?.countsMismatch === true) {
       metrics.sdkMismatches(1);
       continue;

@@ -45,9 +45,10 @@ describe("A dead letter", () => {
     assert.deepEqual(endState(bench.ports.state).events, [`${ONE} ${idOf(2)} folded`]);
   });
 
-  it("is made of a copy with another fingerprint, while the stored event is finished", async () => {
+  it("is made of a copy with another fingerprint, while the stored event waits for its own message", async () => {
     const bench = createBench();
-    await runUntil(bench, [delivered(anEvent(1, { fingerprint: "first" }))], 4);
+    const first = delivered(anEvent(1, { fingerprint: "first" }));
+    await runUntil(bench, [first], 4);
     const copy = anEvent(1, { fingerprint: "second", payload: { city: "Rome" } });
     assert.deepEqual(await bench.start()([delivered(copy), delivered(anEvent(2))]), [done, done]);
     const letter = theLetter(bench);
@@ -66,8 +67,31 @@ describe("A dead letter", () => {
         replayedAt: null,
       },
     );
+    assert.deepEqual(endState(bench.ports.state).marks, [idOf(2)]);
+    assert.deepEqual(await bench.start()([first]), [done]);
     assert.deepEqual(endState(bench.ports.state).marks, [idOf(1), idOf(2)]);
     assert.doesNotMatch(endState(bench.ports.state).facets.join(), /Rome/);
+  });
+
+  it("of a stored event that cannot be finished holds what was stored, whatever else was sent under its id", async () => {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
+      const bench = createBench();
+      const own = delivered(anEvent(1, { fingerprint: "first", payload: { poison: "x" } }));
+      const copy = delivered(anEvent(1, { fingerprint: "second", folds: false }));
+      const run = bench.start();
+      // It is stored, and waits for its next try.
+      await run([own]);
+      const again = order.map((n) => [own, copy][n]!);
+      await drain(run, again);
+      const letters = [...bench.ports.state.letters.values()].filter(({ reason }) => reason !== "idempotency_mismatch");
+      assert.deepEqual(
+        letters.map(({ message, killsEvent }) => [message.toString(), killsEvent]),
+        [[own.message.toString(), true]],
+      );
+    }
   });
 
   it("is made of a message on which too many processes died, and of none on which just enough did", async () => {
