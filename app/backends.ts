@@ -108,6 +108,10 @@ async function requireOwnCatalog(dataDir: string, embedded: EmbeddedPorts | null
   );
 }
 
+/** By this the queues of a broker know whose they are. */
+export const installationOf = (secret: Buffer): string =>
+  createHash("sha256").update("installation").update(secret).digest("hex");
+
 // The drivers are loaded only where they are used: they would double the start of the embedded default.
 
 async function openQueue(
@@ -119,7 +123,7 @@ async function openQueue(
   const open = async (): Promise<EventQueue> => {
     const { openRabbitQueue } = await import("../store/rabbitmq/queue.js");
     const secret = await (await stores).catalog.secret();
-    const installation = createHash("sha256").update("installation").update(secret).digest("hex");
+    const installation = installationOf(secret);
     const messageBytesMax = config.PAYLOAD_BYTES_MAX + HEAD_BYTES;
     return openRabbitQueue({ url, name, lengthMax, partitions, installation, messageBytesMax, onError });
   };

@@ -16,6 +16,7 @@ import {
 import { patiently } from "./patience.js";
 import { isMarked, requireRoom } from "./marks.js";
 import {
+  disownQueue,
   markAll,
   nameOf,
   openSide,
@@ -152,6 +153,9 @@ const prepare = (to: Config, log: Log, arriving: MoveMark, left: MoveMark, secre
     if (left.state === "left" && (await place.mark())?.moveId !== left.moveId)
       throw new ConfigError(`it was moved to ${left.other} already: to move it on, move it from there`);
     await requireRoom(place, arriving.moveId);
+    const former = await place.secret();
+    // A service was started there once. Before the marks: whatever breaks here, it is as it was.
+    if (former !== null && !former.equals(secret)) await disownQueue(to, log, former);
     await place.setMark(arriving);
     await place.adopt(secret);
   });

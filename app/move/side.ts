@@ -5,7 +5,7 @@ import type { Log } from "../../core/log.js";
 import type { CatalogPlace, MoveMark, Place, QueueCopying } from "../../core/ports/copying.js";
 import { createEmbeddedPlace } from "../../store/embedded/copy/place.js";
 import { openEmbedded } from "../../store/embedded/open.js";
-import { openBackends, type Backends } from "../backends.js";
+import { installationOf, openBackends, type Backends } from "../backends.js";
 import { createLifecycle } from "../lifecycle.js";
 import { patiently } from "./patience.js";
 
@@ -57,6 +57,14 @@ export async function withCatalogPlace<T>(
   } finally {
     await mongo.close();
   }
+}
+
+/** The queues that a service with this secret declared, and no other secret could open. */
+export async function disownQueue(config: Config, log: Log, secret: Buffer): Promise<void> {
+  const { RABBITMQ_URL: url, RABBITMQ_QUEUE: name } = config;
+  if (url === "") return;
+  const { disownQueues } = await import("../../store/rabbitmq/copying.js");
+  await disownQueues({ url, name, installation: installationOf(secret), onError: (message) => log.warn({}, message) });
 }
 
 const isEmbedded = ({ RABBITMQ_URL, MONGODB_URL, NEO4J_URL }: Config): boolean =>

@@ -273,6 +273,8 @@ export interface CatalogPlace extends Place {
 
 /** Who is in which audience. One of which nothing is kept is no row; nor is the claim of a look. */
 export interface SeatRow {
+  /** The installation's there; null where nothing was opened yet. */
+  secret(): Promise<Buffer | null>;
   readonly workspace: WorkspaceId;
   readonly profileId: ProfileId;
   readonly due: number | null;

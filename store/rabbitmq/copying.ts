@@ -1,12 +1,13 @@
 import type { Connection } from "rabbitmq-client";
 import type { MessageRow, QueueCopying } from "../../core/ports/copying.js";
 import { closeConnection, openConnection, type OnError } from "./connection.js";
+import { codeOf } from "./codes.js";
 import { CRASHES_GIVEN_UP } from "./consumer/consumer.js";
 import { unpackList } from "./list.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
 import { readHeaders } from "./publisher/headers.js";
 import { findPartitions } from "./partitions.js";
-import { namesOf, type QueueNames } from "./topology.js";
+import { declarationProblem, namesOf, ownerDeclaration, type QueueNames } from "./topology.js";
 
 const MESSAGES_PER_PORTION = 100;
 const DEADLINE_MS = 10_000;
@@ -47,6 +48,28 @@ export async function openRabbitCopying(options: {
       await closeConnection(connection);
     },
   };
+}
+
+/** Whoever declares the queues next owns them, if they are this installation's, or nobody's. */
+export async function disownQueues(options: {
+  readonly url: string;
+  readonly name: string;
+  readonly installation: string;
+  readonly onError: OnError;
+}): Promise<void> {
+  const { url, name, installation, onError } = options;
+  const names = namesOf(name);
+  const owner = ownerDeclaration(names, installation);
+  const connection = await openConnection(url, "copying", onError);
+  try {
+    await connection.queueDeclare(owner);
+    await connection.queueDelete({ queue: owner.queue });
+  } catch (error) {
+    // Another's: whoever opens them says so.
+    if (codeOf(error) !== "PRECONDITION_FAILED") throw declarationProblem(error, names, 0);
+  } finally {
+    await closeConnection(connection);
+  }
 }
 
 /** Holds all of them unacknowledged until the last: then the broker puts them back. */

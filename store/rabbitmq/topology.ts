@@ -66,7 +66,7 @@ export const queuesOf = (name: string): readonly string[] => [
  * An empty queue whose bound says whose the others are: the broker refuses whoever declares it with another. A worker on another
  * database would take accepted events of workspaces that it does not know.
  */
-const ownerDeclaration = (names: QueueNames, installation: string) => ({
+export const ownerDeclaration = (names: QueueNames, installation: string) => ({
   queue: ownerOf(names.main),
   durable: true,
   arguments: { "x-max-length-bytes": createHash("sha256").update(installation).digest().readUInt32BE() >>> 1 },

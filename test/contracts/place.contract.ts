@@ -37,6 +37,15 @@ export const placeContract: Contract<ClosablePlace> = {
     }
   },
 
+  "has the secret that it was given last, across close and reopen": async ({ port, reopen }) => {
+    for (const word of ["first", "second"]) await port.adopt(Buffer.from(word));
+    assert.equal((await (await reopen()).secret())?.toString(), "second");
+  },
+
+  "has no secret before anything opened it": async ({ port }) => {
+    assert.equal(await port.secret(), null);
+  },
+
   "lets one of those win who replace a mark at once": async ({ port }) => {
     await port.setMark(LEAVING);
     const marks = [0, 1, 2, 3, 4].map((n): MoveMark => ({ moveId: `n${n}`, state: "left", other: "there" }));

@@ -172,6 +172,16 @@ describe("npm run move to servers and back", () => {
     );
   });
 
+  it("moves into servers on which a service was started once, and never used", async () => {
+    const from = path.join(folder, "from");
+    const { seen, answers } = await anInstallation(from);
+    await withService(places, async () => undefined);
+    const moved = await runMove(places, ["--from", from, "--to-env"]);
+    assert.equal(moved.status, 0, moved.stderr);
+    const there = await withService(places, (app) => Promise.all(seen.map((one) => answersOf(app.url, one))));
+    assert.deepEqual(there, answers);
+  });
+
   it("moves into some of the servers, with the rest in another folder", async () => {
     const from = path.join(folder, "from");
     const { seen, answers } = await anInstallation(from);

@@ -19,6 +19,7 @@ export function createEmbeddedPlace(database: Database, dataDir: string): Catalo
   const find = database.prepare("SELECT mark FROM moves");
   const put = database.prepare("INSERT OR REPLACE INTO moves (id, mark) VALUES (1, ?)");
   const remove = database.prepare("DELETE FROM moves");
+  const secret = database.prepare("SELECT secret FROM secrets");
   const adopt = database.prepare("INSERT OR REPLACE INTO secrets (id, secret) VALUES (1, ?)");
   const set = (mark: MoveMark | null): void => void (mark === null ? remove.run([]) : put.run([JSON.stringify(mark)]));
   return {
@@ -31,6 +32,7 @@ export function createEmbeddedPlace(database: Database, dataDir: string): Catalo
         return isSameMark(markIn(find.get([])), mark);
       }),
     stands: async () => database.read(() => standing(database)),
+    secret: async () => (database.read(() => secret.get([]))?.[0] as Buffer | undefined) ?? null,
     adopt: (secret) => database.write(() => void adopt.run([secret])),
   };
 }

@@ -44,6 +44,10 @@ export function createMongoPlace({ mongo, name }: { readonly mongo: Mongo; reado
       }
       return counts;
     },
+    secret: async () => {
+      const found = await mongo.call(() => settings.findOne({ _id: "secret" }));
+      return found !== null && "secret" in found ? found.secret : null;
+    },
     adopt: async (secret) =>
       void (await mongo.call(() => settings.replaceOne({ _id: "secret" }, { secret }, { upsert: true }))),
   };
