@@ -11,7 +11,7 @@ export interface WantedWebhook {
   readonly url: string;
   readonly audienceIds: readonly AudienceId[] | null;
   readonly types: Webhook["types"];
-  /** Null: from now on. */
+  /** 0: from the oldest entry that is kept on. Null: from now on. */
   readonly after: number | null;
 }
 
@@ -60,7 +60,7 @@ export async function requireWebhook(
   return found(await webhooks.findWebhook(workspace, webhookId));
 }
 
-/** Goes on at once; with `after`, behind that number. */
+/** Goes on at once; with `after`, behind that number, or with the oldest entry that is kept if it is 0. */
 export async function resumeWebhook(
   services: Pick<Services, "webhooks" | "seats">,
   workspace: WorkspaceId,
@@ -71,8 +71,9 @@ export async function resumeWebhook(
   // One that stands beyond the end of the feed has to be told where to go on.
   const { head } = await services.seats.sizes(workspace);
   const from = after ?? (delivered > head ? delivered : null);
-  if (from !== null) await positionOf(services, workspace, from);
-  return found(await services.webhooks.changeWebhook(workspace, webhookId, (current) => resumed(current, after)));
+  const position = from === null ? null : await positionOf(services, workspace, from);
+  const to = after === null ? null : position;
+  return found(await services.webhooks.changeWebhook(workspace, webhookId, (current) => resumed(current, to)));
 }
 
 /** Each secret before signs as well for a day after it was replaced. */
@@ -108,7 +109,10 @@ async function positionOf(
   after: number | null,
 ): Promise<number> {
   if (after === null) return (await seats.sizes(workspace)).head;
-  requirePosition(after, await seats.feed(workspace, after, 1));
+  const page = await seats.feed(workspace, after, 1);
+  // Nobody could name it: what is the oldest may be forgotten before the request comes.
+  if (after === 0) return page.oldest - 1;
+  requirePosition(after, page);
   return after;
 }
 

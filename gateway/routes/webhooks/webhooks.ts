@@ -58,7 +58,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
       operationId: "createWebhook",
       tag: "Audiences",
       summary: "Create a webhook, which sends the entries of the feed to an address",
-      description: `At most ${WEBHOOKS_MAX}. Sends the entries after \`after\`; without it, only new ones. The \`secret\` verifies what is sent; only this response shows it.`,
+      description: `At most ${WEBHOOKS_MAX}. Sends the entries after \`after\` (0: all that are kept); without it, only new ones. The \`secret\` verifies what is sent; only this response shows it.`,
       example: { body: { url: "https://hooks.example.com/onym" } },
       access,
       body: record({
@@ -131,7 +131,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
       tag: "Audiences",
       summary: "Resume a webhook at once, or from an earlier entry",
       description:
-        "Without `after`, it continues where it is. With `after`, it continues after that entry, and may send entries again.",
+        "Without `after`, it continues where it is. With `after`, it continues after that entry (0: with the oldest that is kept), and may send entries again.",
       example: { ...example, body: {} },
       access,
       params,

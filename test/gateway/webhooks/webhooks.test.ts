@@ -156,6 +156,28 @@ describe("Webhooks", () => {
     assert.deepEqual([made2.status, made2.body["code"]], [409, "unknown_position"]);
   });
 
+  it("after 0 begins with the oldest entry that is kept, also where the first ones are forgotten", async () => {
+    const own = workspace.id as WorkspaceId;
+    await append({ ...entered(), at: 1 });
+    await append({ ...entered(), at: 2 });
+    await append(entered());
+    // The keeper may have been first.
+    await app().service.backends.seats.trim(own, 3, 100);
+    const made = await create({ after: 0 });
+    assert.equal(made.status, 201, made.text);
+    const id = textAt(made.body, "webhook_id");
+    await isAt(id, 3);
+    assert.equal((await workspace.as("admin", "POST", `/v1/webhooks/${id}/resume`, { after: 0 })).status, 200);
+    await until(
+      () => read(id),
+      () => receiver.seqs().length === 2,
+    );
+    assert.deepEqual(receiver.seqs(), [3, 3]);
+    assert.equal((await read(id)).body["last_error"], null);
+    const gone = await create({ after: 1 });
+    assert.deepEqual([gone.status, gone.body["code"]], [410, "feed_trimmed"]);
+  });
+
   it("signs with the old secret as well for a day after a rotation", async () => {
     const made = await create();
     const id = textAt(made.body, "webhook_id");
