@@ -22,6 +22,8 @@ export interface VerifyDeps {
   readonly findings: Findings;
   readonly isRepair: boolean;
   readonly now: () => number;
+  /** Before anything else was asked. */
+  readonly begun: number;
   /** Workspaces with erasures that are not completed: what they have still to remove stands. */
   readonly erasing: ReadonlySet<WorkspaceId>;
   /** Facets that were looked at of late: many events have the same. */
@@ -29,14 +31,15 @@ export interface VerifyDeps {
 }
 
 const LOOKED_AT_MAX = 100_000;
-/** A younger one may be on its way. */
+/** What is younger than this may be under way, and clocks may differ. */
 const YOUNG_MS = 60_000;
 
 /** Events, facets and dead letters, against each other and against the graph. */
-export async function verifyDocuments(given: Omit<VerifyDeps, "erasing" | "lookedAt">): Promise<void> {
+export async function verifyDocuments(given: Omit<VerifyDeps, "begun" | "erasing" | "lookedAt">): Promise<void> {
   const { backends } = given;
   const lookedAt = new Set<Uid>();
-  const deps = { ...given, erasing: await erasingWorkspaces(backends), lookedAt };
+  const begun = given.now();
+  const deps = { ...given, begun, erasing: await erasingWorkspaces(backends), lookedAt };
   const expired = new Set<WorkspaceId>();
   const mayHaveTaken = await watchRetention(backends, given.now);
   const isEmpty = await isQueueEmpty(backends.queue);
@@ -50,13 +53,13 @@ export async function verifyDocuments(given: Omit<VerifyDeps, "erasing" | "looke
   const mayHaveExpired = async (workspace: WorkspaceId): Promise<boolean> =>
     expired.has(workspace) || (await mayHaveTaken(workspace));
   await forEachRow(backends.copying.documents, "facets", async ({ workspace, uid }) => {
-    if ((await backends.graph.resolve(workspace, uid)) === null) tellUnknown(deps, workspace, uid);
+    if ((await backends.graph.resolve(workspace, uid)) === null) await tellUnknown(deps, workspace, uid);
     else await verifyFacet({ ...deps, mayHaveExpired }, workspace, uid);
   });
 }
 
 async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): Promise<void> {
-  const { backends, findings, isRepair, now } = deps;
+  const { backends, findings, isRepair, begun } = deps;
   const { workspace, eventId, message, fold, reason } = row;
   const decoded = crc32(message) === row.crc ? decodeMessage(message) : null;
   if (decoded?.kind !== "event" || decoded.event.eventId !== eventId) return findings.found("damaged_events", eventId);
@@ -76,7 +79,8 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): P
     return;
   }
   if (reason !== null) return verifyDead(deps, row);
-  if (!isFolding(decoded.event) || row.receivedAt > now() - YOUNG_MS) return;
+  // Whether the queue was empty says nothing of one that came later.
+  if (!isFolding(decoded.event) || row.receivedAt > begun - YOUNG_MS) return;
   if (!isEmpty) return findings.passedOver("events that may still be queued");
   findings.found("unfolded_events", eventId);
   if (!isRepair) return;
@@ -85,9 +89,11 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): P
   findings.mended("unfolded_events");
 }
 
-function tellUnknown({ findings, erasing }: VerifyDeps, workspace: WorkspaceId, id: string): void {
-  if (erasing.has(workspace))
-    findings.passedOver("events and facets of unknown identifiers where an erasure is under way");
+/** An erasure since the begin may be over by now, and the row still be of before. */
+async function tellUnknown(deps: VerifyDeps, workspace: WorkspaceId, id: string): Promise<void> {
+  const { backends, findings, erasing, begun } = deps;
+  if (erasing.has(workspace) || (await backends.graph.lastErasedAt(workspace)) > begun - YOUNG_MS)
+    findings.passedOver("events and facets of unknown identifiers where an erasure is under way, or was");
   else findings.found("unknown_facets", id);
 }
 
