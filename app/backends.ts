@@ -9,7 +9,7 @@ import type {
   CatalogPlace,
   Copying,
   DocumentRows,
-  MemberRows,
+  MemberCopying,
   Place,
   QueueCopying,
   GraphCopying,
@@ -35,7 +35,7 @@ export interface Backends extends Omit<Documents, "copying" | "members" | "place
   readonly copying: {
     readonly graph: GraphCopying;
     readonly documents: Copying<DocumentRows>;
-    readonly members: Copying<MemberRows>;
+    readonly members: MemberCopying;
     /** While nobody consumes the queue. */
     readonly queue: () => Promise<QueueCopying>;
   };

@@ -2,7 +2,7 @@ import { ConfigError } from "../core/config.js";
 import { isUnavailable } from "../core/errors.js";
 import { createTombOf } from "../core/identity/tombstone.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
-import type { CatalogPlace, Copying, DocumentRows, MemberRows } from "../core/ports/copying.js";
+import type { CatalogPlace, Copying, DocumentRows, MemberCopying } from "../core/ports/copying.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { ErasureLog } from "../core/ports/erasure-log.js";
 import type { EventStore } from "../core/ports/event-store.js";
@@ -46,7 +46,7 @@ export interface Documents {
   readonly stats: StatsStore;
   readonly erasureLog: ErasureLog;
   readonly copying: Copying<DocumentRows>;
-  readonly members: Copying<MemberRows>;
+  readonly members: MemberCopying;
   readonly place: CatalogPlace;
 }
 

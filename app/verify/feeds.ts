@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { publishAll } from "../../commands/audiences/publish.js";
 import type { Entry } from "../../core/audience/seat.js";
 import { newId, type AudienceId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { SeatRow } from "../../core/ports/copying.js";
@@ -6,7 +7,7 @@ import type { Backends } from "../backends.js";
 import type { Findings } from "./findings.js";
 
 interface FeedDeps {
-  readonly backends: Pick<Backends, "seats">;
+  readonly backends: Pick<Backends, "copying" | "seats">;
   readonly findings: Findings;
   readonly isRepair: boolean;
   readonly now: number;
@@ -15,33 +16,40 @@ interface FeedDeps {
 type Members = Map<AudienceId, Set<ProfileId>>;
 
 const PER_PAGE = 1_000;
+/** That are appended together, and so read together. */
+const PER_APPEND = 1_000;
 /** A look that is under way ends in this. */
 const SETTLE_MS = 1_000;
+const TRIES_MAX = 5;
+
+type ReadSeats = () => Promise<ReadonlyMap<ProfileId, Pick<SeatRow, "memberships">>>;
 
 /** Whoever reads the feed from its beginning must come to the members that are stored, and to their number. */
-export async function verifyFeed(
-  deps: FeedDeps,
-  workspace: WorkspaceId,
-  readSeats: () => Promise<ReadonlyMap<ProfileId, Pick<SeatRow, "memberships">>>,
-): Promise<void> {
+export async function verifyFeed(deps: FeedDeps, workspace: WorkspaceId, readSeats: ReadSeats): Promise<void> {
   const { seats: store } = deps.backends;
+  // What was saved and is not told yet lacks nothing.
+  if (deps.isRepair) await publishAll(deps.backends, workspace);
   const look = async () => {
+    const { head: begun } = await store.sizes(workspace);
     const stored = membersOf(await readSeats());
     const told = await fold(store, workspace);
     const lacking = told === null ? [] : differences(told, stored, deps.now);
-    const { sizes } = await store.sizes(workspace);
+    const { sizes, head } = await store.sizes(workspace);
     const audienceIds = [...new Set([...sizes.keys(), ...stored.keys()])];
     const wrongSizes = audienceIds.filter((id) => (sizes.get(id) ?? 0) !== (stored.get(id)?.size ?? 0));
-    return { isWhole: told !== null, lacking, wrongSizes };
+    // Who came or went meanwhile is counted on one side alone.
+    const isStill = head === begun;
+    return { isWhole: told !== null, isStill, lacking, wrongSizes: isStill ? wrongSizes : [] };
   };
-  const { isWhole, ...first } = await look();
+  const { isWhole, isStill, ...first } = await look();
+  if (!isStill) deps.findings.passedOver("sizes of audiences whose members kept changing");
   if (!isWhole) deps.findings.passedOver("feeds of which the oldest entries are forgotten");
   if (first.lacking.length + first.wrongSizes.length === 0) return;
   // Somebody may be at them.
   await sleep(SETTLE_MS);
   const second = await look();
   const known = new Set(first.lacking.map(keyOf));
-  await tell(deps, workspace, {
+  await tell(deps, workspace, readSeats, {
     lacking: second.lacking.filter((entry) => known.has(keyOf(entry))),
     wrongSizes: second.wrongSizes.filter((id) => first.wrongSizes.includes(id)),
   });
@@ -56,8 +64,9 @@ interface Wrong {
 }
 
 async function tell(
-  { backends: { seats }, findings, isRepair }: FeedDeps,
+  { backends, findings, isRepair }: FeedDeps,
   workspace: WorkspaceId,
+  readSeats: ReadSeats,
   { lacking, wrongSizes }: Wrong,
 ): Promise<void> {
   for (const entry of lacking) if ("profileId" in entry) findings.found("wrong_feeds", entry.profileId);
@@ -65,9 +74,31 @@ async function tell(
   // What the feed lacks its sizes lack too.
   for (const entry of lacking) if ("audienceId" in entry) sizes.delete(entry.audienceId);
   for (const audienceId of sizes) findings.found("wrong_sizes", audienceId);
-  if (!isRepair || lacking.length === 0) return;
-  await seats.append(workspace, `mended:${newId<string>()}`, lacking);
-  for (const _ of lacking) findings.mended("wrong_feeds");
+  if (!isRepair || lacking.length + wrongSizes.length === 0) return;
+  for (let from = 0; from < lacking.length; from += PER_APPEND) {
+    const some = lacking.slice(from, from + PER_APPEND);
+    await backends.seats.append(workspace, `mended:${newId<string>()}`, some);
+    for (const _ of some) findings.mended("wrong_feeds");
+  }
+  if (await mendSizes(backends, workspace, readSeats)) for (const _ of sizes) findings.mended("wrong_sizes");
+}
+
+/** Counts the members while nothing comes into the feed: only then it is known who is counted. */
+async function mendSizes(
+  backends: FeedDeps["backends"],
+  workspace: WorkspaceId,
+  readSeats: ReadSeats,
+): Promise<boolean> {
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    await publishAll(backends, workspace);
+    const { head } = await backends.seats.sizes(workspace);
+    const stored = membersOf(await readSeats());
+    // Of a seat that was saved meanwhile this moves the end.
+    await publishAll(backends, workspace);
+    const sizes = [...stored].map(([audienceId, members]) => [audienceId, members.size] as const);
+    if (await backends.copying.members.mend({ workspace, head, sizes })) return true;
+  }
+  return false;
 }
 
 function membersOf(seats: ReadonlyMap<ProfileId, Pick<SeatRow, "memberships">>): Members {

@@ -46,6 +46,12 @@ export interface GraphCopying extends Copying<GraphRows> {
   mend(row: ProfileRow): Promise<boolean>;
 }
 
+/** The audiences', of which the sizes can also be put right. */
+export interface MemberCopying extends Copying<MemberRows> {
+  /** Writes the sizes if the feed still ends at the row's head; answers whether it did. Who appends at the same moment may undo it. */
+  mend(row: FeedHeadRow): Promise<boolean>;
+}
+
 export interface ChangeRow {
   readonly workspace: WorkspaceId;
   readonly change: Change;
@@ -267,14 +273,14 @@ export interface CatalogPlace extends Place {
    * otherwise stays: a mark is another one by its move or its state.
    */
   replaceMark(standing: MoveMark, mark: MoveMark | null): Promise<boolean>;
+  /** The installation's there; null where nothing was opened yet. */
+  secret(): Promise<Buffer | null>;
   /** Before anything else opens it: from now on this is the secret there. */
   adopt(secret: Buffer): Promise<void>;
 }
 
 /** Who is in which audience. One of which nothing is kept is no row; nor is the claim of a look. */
 export interface SeatRow {
-  /** The installation's there; null where nothing was opened yet. */
-  secret(): Promise<Buffer | null>;
   readonly workspace: WorkspaceId;
   readonly profileId: ProfileId;
   readonly due: number | null;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Entry, Seat } from "../../core/audience/seat.js";
 import { newId, type AudienceId, type ClaimId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Copying, MemberRows } from "../../core/ports/copying.js";
+import type { MemberCopying, MemberRows } from "../../core/ports/copying.js";
 import type { MarkStore } from "../../core/ports/mark-store.js";
 import type { SeatStore } from "../../core/ports/seat-store.js";
 import type { Contract } from "../support/contract.js";
@@ -10,7 +10,7 @@ import { dumpAll, loadAll, sorted, type Dumped } from "../support/copying/rows.j
 export interface CopiedMembers {
   readonly seats: SeatStore;
   readonly marks: MarkStore;
-  readonly copying: Copying<MemberRows>;
+  readonly copying: MemberCopying;
   readonly close: () => Promise<void>;
 }
 
@@ -58,6 +58,19 @@ export const memberCopyingContract: Contract<CopiedMembers> = {
     );
     const again = ofThese(await dumpAll<MemberRows>((await reopen()).copying, 500), workspaces);
     assert.deepEqual(sorted(again), sorted(given));
+  },
+
+  "writes the sizes where the feed ends at the row's head, and nowhere else": async ({ port, reopen }) => {
+    const [workspace, other] = (await fillMembers(port)) as [WorkspaceId, WorkspaceId];
+    const before = await port.seats.sizes(other);
+    const { head } = await port.seats.sizes(workspace);
+    const [one, two] = [newId<AudienceId>(), newId<AudienceId>()];
+    assert.equal(await port.copying.mend({ workspace, head: head - 1, sizes: [[one, 1]] }), false);
+    assert.equal(await port.copying.mend({ workspace: newId(), head, sizes: [[one, 1]] }), false);
+    assert.equal(await port.copying.mend({ workspace, head, sizes: [[two, 2]] }), true);
+    const { seats } = await reopen();
+    assert.deepEqual(await seats.sizes(workspace), { sizes: new Map([[two, 2]]), head });
+    assert.deepEqual(await seats.sizes(other), before);
   },
 
   "what stands stays as it stands when it is loaded": async ({ port }) => {

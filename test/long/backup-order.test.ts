@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { silentLog } from "../../app/logger.js";
 import { askForBackup } from "../../app/backup-socket.js";
-import { openSide, withCatalogPlace } from "../../app/move/side.js";
+import { openSide, withCatalogPlace, type Side } from "../../app/move/side.js";
 import { verify } from "../../app/verify/verify.js";
 import { readConfig } from "../../core/config.js";
 import { CATALOG_KINDS, catalogRows, loadCatalogRow } from "../../store/catalog-copying.js";
@@ -17,6 +17,13 @@ const SCHEMA = {
     email: { type: "string", "x-identity": { namespace: "email" } },
     cookie: { type: "string", "x-identity": { namespace: "cookie_id" } },
     cents: { type: "integer", "x-trait": { name: "cents", merge: "sum" } },
+  },
+};
+const IN_CITIES = {
+  type: "object",
+  properties: {
+    email: { type: "string", "x-identity": { namespace: "email" } },
+    city: { type: "string", "x-trait": { name: "city", merge: "latest" } },
   },
 };
 const PEOPLE = 8;
@@ -45,7 +52,17 @@ async function load(
 }
 
 /** The documents of one copy and the graph of a later one, as two servers would have been copied. */
-async function combine(documents: string, graph: string, to: string): Promise<void> {
+const combine = (documents: string, graph: string, to: string): Promise<void> =>
+  combineWith(documents, graph, to, async () => undefined);
+
+type Sides = Readonly<Record<"first" | "later" | "target", Side>>;
+
+async function combineWith(
+  documents: string,
+  graph: string,
+  to: string,
+  alsoCopy: (sides: Sides) => Promise<void>,
+): Promise<void> {
   const [first, later] = [await openSide(config(documents), silentLog), await openSide(config(graph), silentLog)];
   const secret = await first.backends.catalog.secret();
   await withCatalogPlace(config(to), silentLog, (place) => place.adopt(secret));
@@ -54,6 +71,7 @@ async function combine(documents: string, graph: string, to: string): Promise<vo
     for await (const row of catalogRows(first.backends, kind)) await loadCatalogRow(target.backends, kind, row);
   await loadAll(target.backends.copying.documents, await dumpAll(first.backends.copying.documents, 500));
   await loadAll(target.backends.copying.graph, await dumpAll(later.backends.copying.graph, 500));
+  await alsoCopy({ first, later, target });
   for (const side of [first, later, target]) await side.close();
 }
 
@@ -105,4 +123,56 @@ describe("A backup of servers that run", () => {
       assert.match(reversed.lines.join("\n"), /^unknown_facets: /m);
       assert.equal(reversed.isWhole, false);
     }));
+
+  for (const [members, told] of [
+    ["first", "later"],
+    ["later", "first"],
+  ] as const)
+    it(`with the members of the ${members} copy and the feed of the ${told} one: looked at and repaired, each audience has its size`, () =>
+      withFolder(async (folder) => {
+        const [data, first, later, to] = ["data", "first", "later", "to"].map((one) => path.join(folder, one));
+        for (const one of [first!, later!]) await mkdir(one);
+        const app = await startApp({ DATA_DIR: data! });
+        const workspace = await app.workspace();
+        const key = await workspace.key("owner");
+        const schema = await workspace.schema(IN_CITIES);
+        const made = await workspace.send("POST", "/v1/audiences", { name: "l", rule: { "traits.city": "London" } });
+        const audience = textAt(made.body, "audience_id");
+        const sendOf = async (email: string, city: string): Promise<void> => {
+          await workspace.settled((await workspace.collect(schema, { email, city })).body["event_id"]);
+          await app.service.keeper!.rest();
+        };
+        await sendOf("stays@example.com", "London");
+        assert.ok("pages" in (await askForBackup(data!, path.join(first!, "onym.db")))!);
+        await sendOf("comes@example.com", "London");
+        assert.ok("pages" in (await askForBackup(data!, path.join(later!, "onym.db")))!);
+        await app.service.close();
+
+        await combineWith(first!, later!, to!, async (sides) => {
+          const [seats, feed] = [sides[members], sides[told]].map(({ backends }) => backends.copying.members);
+          const [{ seats: rows }, { feed: entries, feedHeads }] = [
+            await dumpAll(seats!, 500),
+            await dumpAll(feed!, 500),
+          ];
+          await loadAll(sides.target.backends.copying.members, { seats: rows, feed: entries, feedHeads, marks: [] });
+        });
+        const restored = await startApp({ DATA_DIR: to! });
+        // Somebody looks before it is repaired.
+        const payload = { email: "comes@example.com", city: members === "first" ? "London" : "Paris" };
+        const event = { schema_id: schema, payload, timestamp: new Date().toISOString() };
+        const { body } = await send(restored.url, "POST", "/v1/collect", { key, body: event });
+        await send(restored.url, "GET", `/v1/events/${textAt(body, "event_id")}?wait=10`, { key });
+        await restored.service.keeper!.rest();
+        const sizeOf = async (url: string): Promise<unknown> =>
+          (await send(url, "GET", `/v1/audiences/${audience}`, { key })).body["size"];
+        const isSize = members === "first" ? 2 : 1;
+        assert.notEqual(await sizeOf(restored.url), isSize);
+        await restored.service.close();
+        const { lines, isWhole } = await verify(config(to!), silentLog, true);
+        assert.equal(isWhole, true, lines.join("\n"));
+        assert.match(lines.join("\n"), /^wrong_sizes: 1 .*; 1 mended/m);
+        const whole = await startApp({ DATA_DIR: to! });
+        assert.equal(await sizeOf(whole.url), isSize);
+        await whole.service.close();
+      }));
 });

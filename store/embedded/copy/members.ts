@@ -4,8 +4,8 @@ import { newId, type AudienceId, type MarkId } from "../../../core/ids.js";
 import {
   MEMBER_KINDS,
   type Copied,
-  type Copying,
   type CopyPage,
+  type MemberCopying,
   type MemberRows,
 } from "../../../core/ports/copying.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
@@ -17,13 +17,16 @@ type Pairs = readonly (readonly [AudienceId, number])[];
 const UUID_BYTES = 16;
 
 /** Copies the tables of seats, feeds and marks. They stand already. */
-export function createEmbeddedMemberCopying({ database }: { readonly database: Database }): Copying<MemberRows> {
+export function createEmbeddedMemberCopying({ database }: { readonly database: Database }): MemberCopying {
   const dumps = prepareDumps(database);
   const loads = prepareLoads(database);
+  const putSizes = database.prepare("UPDATE feeds SET sizes = ? WHERE ws = ? AND head = ?");
   return {
     kinds: MEMBER_KINDS,
     dump: async (kind, page) => database.read(() => dumps[kind](page)),
     load: (kind, rows) => database.write(() => rows.forEach(loads[kind])),
+    mend: ({ workspace, head, sizes }) =>
+      database.write(() => putSizes.run([JSON.stringify(sizes), uuidBytes(workspace), head]).changes === 1),
   };
 }
 

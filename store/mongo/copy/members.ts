@@ -3,9 +3,9 @@ import { newId, type MarkId, type Uid, type WorkspaceId } from "../../../core/id
 import {
   MEMBER_KINDS,
   type Copied,
-  type Copying,
   type CopyPage,
   type FeedHeadRow,
+  type MemberCopying,
   type MemberRows,
 } from "../../../core/ports/copying.js";
 import { chunkId, type ChunkDocument } from "../audiences/feed.js";
@@ -24,7 +24,7 @@ type Loads = { readonly [K in keyof MemberRows]: (rows: readonly MemberRows[K][]
 const CHUNKS_PER_FIND = 32;
 
 /** Copies the collections of seats, feeds and marks. What was saved is in the feed already: see `publish`. */
-export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): Copying<MemberRows> {
+export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): MemberCopying {
   const session = createSession(mongo);
   const seats = mongo.db.collection<SeatDocument>("seats");
   const chunks = mongo.db.collection<ChunkDocument>("feed");
@@ -129,6 +129,14 @@ export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): 
     kinds: MEMBER_KINDS,
     dump: (kind, page) => dumps[kind](page),
     load: async (kind, rows) => (rows.length === 0 ? undefined : loads[kind](rows)),
+    mend: async ({ workspace, head, sizes }) => {
+      const lastOf = () =>
+        session.call(() => chunks.findOne({ ws: workspace }, { sort: { last: -1 }, projection: { last: 1 } }));
+      const { _id, last } = (await lastOf()) ?? {};
+      if (_id === undefined || last !== head) return false;
+      await session.call(() => chunks.updateOne({ _id, ws: workspace }, { $set: { sizes } }));
+      return (await lastOf())?.last === head;
+    },
   };
 }
 

@@ -86,6 +86,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
     "_id in, ws": "_id_",
     "_id range; sort _id+": "_id_",
     "_id, sizes size, ws": "_id_",
+    "_id, ws": "_id_",
     "last range, ws; sort last+": "numbers",
     "origins in, ws": "origins",
     "ws range; sort ws+ last+": "numbers",
