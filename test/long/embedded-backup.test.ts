@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, open as openFile, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../../core/errors.js";
+import { createBackups } from "../../store/embedded/file/backup.js";
 import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
-import { isWhole, PAGE_BYTES } from "../../store/embedded/file/page.js";
+import { isWhole, PAGE_BYTES, PAGE_COUNT_AT } from "../../store/embedded/file/page.js";
 import { verifyFolder } from "../../store/embedded/file/verify.js";
 import { onError, temporaryFolder } from "../support/backends.js";
 
@@ -139,6 +140,22 @@ describe("A backup of the embedded store", () => {
     await Promise.all([assert.rejects(copying, hasCode("unavailable")), store.close()]);
     assert.deepEqual(await readdir(folder), ["data"]);
     assert.deepEqual(await verifyFolder(dataDir), { isRunning: false, damage: [] });
+  });
+
+  it("is not begun where it would leave the disk no room", async () => {
+    const head = Buffer.alloc(PAGE_BYTES);
+    head.writeUInt32BE(ROWS, PAGE_COUNT_AT);
+    const large = join(folder, "large");
+    await writeFile(large, head);
+    const source = await openFile(large, "r");
+    const quiet = { descriptor: source.fd, checkpoint: () => true, watch: () => undefined };
+    const backups = createBackups(quiet, async () => ROWS * PAGE_BYTES);
+    try {
+      await assert.rejects(backups.copyTo(file), /^AppError: A copy needs 26 MB in .*, where 24 MB are free/);
+      assert.deepEqual((await readdir(folder)).toSorted(), ["data", "large"]);
+    } finally {
+      await source.close();
+    }
   });
 });
 

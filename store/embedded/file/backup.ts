@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, read as readWithCallback } from "node:fs";
-import { link, open, rename, rm, type FileHandle } from "node:fs/promises";
+import { link, open, rename, rm, statfs, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { AppError } from "../../../core/errors.js";
@@ -14,6 +14,8 @@ const readAt = promisify(readWithCallback);
 const LAST_PAGES = 2_048;
 /** A file that changes faster than it is copied is held longer. */
 const ROUNDS_MAX = 8;
+/** The copy must leave room for what the service writes meanwhile: it may stand on the same disk. */
+const ROOM_FACTOR = 1.1;
 /** One sync of a large file at the end would hold up every commit. */
 const SYNC_BYTES = 16 * 1_048_576;
 
@@ -46,7 +48,7 @@ export interface Backups {
 }
 
 /** Copies the pages while the store works, then again those that changed meanwhile, the last of them while none can change. */
-export function createBackups(source: Source): Backups {
+export function createBackups(source: Source, roomIn = freeBytesIn): Backups {
   let [running, stopped, held]: [Promise<unknown> | null, boolean, boolean] = [null, false, false];
 
   const requireOn = (): void => {
@@ -72,12 +74,22 @@ export function createBackups(source: Source): Backups {
     await target.datasync();
   };
 
-  const copyAll = async (target: FileHandle): Promise<void> => {
+  const requireRoom = async (folder: string, pages: number): Promise<void> => {
+    const [needed, free] = [pages * PAGE_BYTES * ROOM_FACTOR, await roomIn(folder)];
+    if (free < needed)
+      throw new AppError(
+        "unavailable",
+        `A copy needs ${inMb(needed)} MB in ${folder}, where ${inMb(free)} MB are free.`,
+      );
+  };
+
+  const copyAll = async (target: FileHandle, folder: string): Promise<void> => {
     requireCheckpoint();
     const changed = new Set<number>();
     source.watch((page) => changed.add(page));
     try {
       const count = await pageCountOf((page) => readAt(source.descriptor, page, 0, PAGE_BYTES, 0));
+      await requireRoom(folder, count);
       await copyPages(target, runsUpTo(count));
       for (let round = 1; changed.size > LAST_PAGES && round < ROUNDS_MAX; round += 1) {
         const runs = takeRuns(changed);
@@ -99,7 +111,7 @@ export function createBackups(source: Source): Backups {
     const draft = `${file}.${randomUUID()}.part`;
     const target = await open(draft, "wx+", 0o600);
     try {
-      await copyAll(target);
+      await copyAll(target, dirname(file));
       const copied = await finish(target, requireOn);
       await publish(draft, file);
       syncFolder(dirname(file));
@@ -131,6 +143,13 @@ export function createBackups(source: Source): Backups {
 }
 
 const nothing = (): void => {};
+const inMb = (bytes: number): number => Math.ceil(bytes / 1_048_576);
+
+/** A file system that does not count says 0 of all. */
+async function freeBytesIn(folder: string): Promise<number> {
+  const { blocks, bavail, bsize } = await statfs(folder);
+  return blocks === 0 ? Infinity : bavail * bsize;
+}
 
 const isThere = (file: string): AppError => new AppError("conflict", `${file} is there already.`);
 
