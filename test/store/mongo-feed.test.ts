@@ -15,6 +15,8 @@ interface Options {
   readonly projection?: Readonly<Record<string, 0 | 1>>;
 }
 
+type Asking = Options & { readonly readConcern?: { readonly level: string } };
+
 const ONE_CALL = { call: (work) => work(), requireOpen: () => {} } satisfies Partial<Session>;
 const entryOf = (seq: number): Entry => ({ type: "profile_erased", at: seq, profileId: `p${seq}` as ProfileId });
 
@@ -84,6 +86,32 @@ describe("The feed on MongoDB", () => {
     const between = { createIndex: async () => "", find: () => ({ toArray: async () => [] }), findOne };
     const feed = await createFeed(between as unknown as Collection<ChunkDocument>, ONE_CALL as unknown as Session);
     assert.deepEqual(await feed.feed(workspace, 0, 10), { entries: [], head: 1, oldest: 1 });
+  });
+
+  it("answers no entry that a new primary may take back, and a head that does not go back with one", async () => {
+    const { workspace, chunks } = collectionOf([2, 2]);
+    const asked: string[] = [];
+    const note = ({ projection = {}, readConcern }: Asking, what: string): void =>
+      void asked.push(`${what} ${Object.keys(projection).join(" ")}: ${readConcern?.level}`);
+    const noted = {
+      createIndex: async () => "",
+      find: (filter: object, options: Asking) => {
+        note(options, "all");
+        return chunks.find(filter, options as object);
+      },
+      findOne: (filter: object, options: Asking) => {
+        note(options, "one");
+        return chunks.findOne(filter, options as object);
+      },
+    };
+    const feed = await createFeed(noted as unknown as Collection<ChunkDocument>, ONE_CALL as unknown as Session);
+    assert.equal((await feed.feed(workspace, 0, 10)).entries.length, 4);
+    assert.deepEqual(asked, [
+      "all _id last: majority",
+      "all first entries: majority",
+      "one first: undefined",
+      "one entries: undefined",
+    ]);
   });
 
   it("is written in chunks of at most 1,000 entries, of whole saves", async () => {

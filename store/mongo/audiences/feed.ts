@@ -20,6 +20,9 @@ export interface ChunkDocument {
   readonly sizes: readonly (readonly [AudienceId, number])[];
 }
 
+/** What was told once must not be taken back, with its numbers going to other entries. */
+const MAJORITY = { readConcern: { level: "majority" } } as const;
+
 type Methods = Pick<SeatStore, "append" | "feed" | "sizes" | "trim" | "feeds">;
 
 export interface Feed extends Methods {
@@ -39,13 +42,13 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
     session.call(() => chunks.findOne({ ws: workspace }, { sort: { last: -1 }, projection: { entries: 0 } }));
   /** Those of the next `limit` entries: a chunk has one or thousands, so the numbers alone are read first, which the index answers. */
   const chunksAfter = async (ws: WorkspaceId, after: number, limit: number) => {
-    const numbers = { sort: { last: 1 }, limit, projection: { _id: 0, last: 1 } } as const;
+    const numbers = { sort: { last: 1 }, limit, projection: { _id: 0, last: 1 }, ...MAJORITY } as const;
     const lasts = await session.call(() => chunks.find({ ws, last: { $gt: after } }, numbers).toArray());
     if (lasts.length === 0) return [];
     // Of the first chunk one entry at least comes after that number.
     const enough = lasts[0]!.last + limit - 1;
     const { last: end } = lasts.find(({ last }) => last >= enough) ?? lasts.at(-1)!;
-    const options = { sort: { last: 1 }, projection: { first: 1, entries: 1 } } as const;
+    const options = { sort: { last: 1 }, projection: { first: 1, entries: 1 }, ...MAJORITY } as const;
     return session.call(() => chunks.find({ ws, last: { $gt: after, $lte: end } }, options).toArray());
   };
   const stepsOf = (workspace: WorkspaceId): AppendSteps => ({
@@ -75,7 +78,8 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
     },
     feed: async (workspace, after, limit) => {
       const found = await chunksAfter(workspace, after, limit);
-      // The head is read last, so that it is never behind the entries.
+      // The head is read last, so that it is never behind the entries. Not as they are: a new primary knows late what the majority has, and a
+      // head that went back would say that a backup was restored.
       const oldest = { sort: { last: 1 }, projection: { first: 1 } } as const;
       const first = await session.call(() => chunks.findOne({ ws: workspace }, oldest));
       const head = (await headOf(workspace))?.last ?? 0;
