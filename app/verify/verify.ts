@@ -13,6 +13,7 @@ import { askForBackup } from "../backup-socket.js";
 import { servicesOf } from "../gateway.js";
 import { openBackends } from "../backends.js";
 import { createLifecycle } from "../lifecycle.js";
+import { requireSettled } from "../move/marks.js";
 import { rulesIn } from "../service.js";
 import { contributeWith } from "../worker.js";
 import { verifyDocuments } from "./documents.js";
@@ -61,6 +62,8 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () =
   const findings: Findings = createFindings();
   try {
     const backends = await openBackends(config, log, lifecycle);
+    // What a move has still to bring is no damage.
+    if (isRepair) await requireSettled(backends.places);
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
     const requireSchema = createSchemaReader(backends.catalog);

@@ -212,6 +212,16 @@ describe("npm run verify", () => {
       assert.deepEqual(await copiesIn(dataDir), []);
     }));
 
+  it("repairs nothing in a place that a move fills or leaves", () =>
+    withFolder(async (dataDir) => {
+      await cp(stopped, dataDir, { recursive: true });
+      for (const state of ["arriving", "leaving"] as const) {
+        await withBackends(dataDir, ({ places }) => places[0].setMark({ moveId: "m1", state, other: "there" }));
+        await assert.rejects(check(dataDir, true), /is being (filled by a move from|moved to) there/);
+        assert.equal((await check(dataDir)).isWhole, true);
+      }
+    }));
+
   for (const [sql, kind, isMended] of DAMAGES)
     it(`tells and ${isMended ? "mends" : "cannot mend"}: ${sql}`, () =>
       withFolder(async (folder) => {
