@@ -169,7 +169,7 @@ function updateOf({ seat, entries }: SeatSave, mark: string) {
 /** What stands in the feed leaves the seats; a seat goes when nothing has to be kept of it. */
 async function takeOut({ seats, session }: Deps, found: readonly SeatDocument[]): Promise<void> {
   if (found.length === 0) return;
-  const operations = found.flatMap(({ _id, ws, out }): AnyBulkWriteOperation<SeatDocument>[] => [
+  const operations = found.flatMap(({ _id, ws, out, saved }): AnyBulkWriteOperation<SeatDocument>[] => [
     {
       updateOne: {
         filter: { _id, ws },
@@ -177,7 +177,8 @@ async function takeOut({ seats, session }: Deps, found: readonly SeatDocument[])
       },
     },
     { deleteOne: { filter: { _id, ws, claim: null, memberships: { $size: 0 }, due: null, out: { $size: 0 } } } },
-    { updateOne: { filter: { _id, ws, out: { $size: 0 } }, update: { $unset: { waiting: true } } } },
+    // Of one that was saved since: it may be empty again, and wait for the next time.
+    { updateOne: { filter: { _id, ws, saved: saved!, out: { $size: 0 } }, update: { $unset: { waiting: true } } } },
   ]);
   await session.call(() => seats.bulkWrite(operations, { ordered: true }));
 }

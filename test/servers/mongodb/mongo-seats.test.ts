@@ -15,11 +15,15 @@ const { MONGODB_URL } = serversUnderTest();
 
 type Feed = Collection<{ readonly _id: string }>;
 
-/** The same database; these methods of the feed's collection are others. */
-function withFeed(mongo: Mongo, methodsOf: (real: Feed) => Readonly<Partial<Record<keyof Feed, unknown>>>): Mongo {
+/** The same database; these methods of the feed's collection, or of the other one that is named, are others. */
+function withFeed(
+  mongo: Mongo,
+  methodsOf: (real: Feed) => Readonly<Partial<Record<keyof Feed, unknown>>>,
+  changed = "feed",
+): Mongo {
   const collection = (name: string) => {
     const real: Feed = mongo.db.collection(name);
-    if (name !== "feed") return real;
+    if (name !== changed) return real;
     const methods = methodsOf(real);
     return new Proxy(real, {
       get: (target, key) => {
@@ -83,6 +87,35 @@ describe("Seats and the feed in MongoDB", () => {
       const workspace = newId<WorkspaceId>();
       const store = await createMongoSeatStore({ mongo });
       await save(store, workspace, newId<ProfileId>(), []);
+      while (await store.publish(workspace, 10));
+      assert.equal(await mongo.db.collection("seats").countDocuments({ ws: workspace }, OF_TEST), 0);
+    }));
+
+  it("a seat that is saved as empty in the midst of a publish is taken away by the next one", () =>
+    withDatabase(MONGODB_URL, async (open) => {
+      const mongo = await open();
+      const [workspace, profile, audienceId] = [newId<WorkspaceId>(), newId<ProfileId>(), newId<AudienceId>()];
+      const plain = await createMongoSeatStore({ mongo });
+      let times = 0;
+      // The server does one operation after the other, and between two of them what others ask for.
+      const parted = (real: Feed) => ({
+        bulkWrite: async (operations: Parameters<Feed["bulkWrite"]>[0], options: object) => {
+          const isLast = (one: object): boolean => "updateOne" in one && JSON.stringify(one).includes("$unset");
+          if (!operations.some(isLast)) return real.bulkWrite(operations, options);
+          for (const one of operations) {
+            if (isLast(one) && (times += 1) === 1) await save(plain, workspace, profile, []);
+            await real.bulkWrite([one], options);
+          }
+          return null;
+        },
+      });
+      const store = await createMongoSeatStore({ mongo: withFeed(mongo, parted, "seats") });
+      const claim = newId<ClaimId>();
+      await plain.claim(workspace, claim, [profile]);
+      const seat = { profileId: profile, memberships: [{ audienceId, since: 7 }], due: null };
+      await plain.save(workspace, claim, [{ seat, entries: [entry("entered", audienceId, profile)] }]);
+      while (await store.publish(workspace, 10));
+      assert.equal(times, 1);
       while (await store.publish(workspace, 10));
       assert.equal(await mongo.db.collection("seats").countDocuments({ ws: workspace }, OF_TEST), 0);
     }));

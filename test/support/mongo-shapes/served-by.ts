@@ -117,7 +117,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
     "_id in, saved, ws": "_id_",
     "_id, claim, ws": "_id_",
     "_id, claim null, due null, memberships size, out size, ws": "_id_",
-    "_id, out size, ws": "_id_",
+    "_id, out size, saved, ws": "_id_",
     "claim type, profile range, ws; sort profile+": "claimed",
     "claim type, ws; sort profile+": "claimed",
     "due ne range, ws; sort due+ profile+": "due",
