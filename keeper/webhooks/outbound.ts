@@ -51,7 +51,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   const post = async (message: Message, signal: AbortSignal): Promise<Posted> => {
     const wrong = check(message.url);
-    if (wrong !== null) return noAnswer(`The url ${wrong}.`);
+    if (wrong !== null) return noAnswer(`The url was refused: ${wrong}.`);
     const url = new URL(message.url);
     const limit = createLimit(signal, timeoutMs);
     try {
