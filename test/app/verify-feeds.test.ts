@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { createFindings } from "../../app/verify/findings.js";
+import { verifyFeed } from "../../app/verify/feeds.js";
+import { sizesAfter, type Entry } from "../../core/audience/seat.js";
+import { newId, type AudienceId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
+import type { FeedHeadRow } from "../../core/ports/copying.js";
+
+const AUDIENCE = newId<AudienceId>();
+const WORKSPACE = newId<WorkspaceId>();
+const entered = (profileId: ProfileId): Entry => {
+  return { type: "entered", at: 1, audienceId: AUDIENCE, profileId, cause: "changed", into: null };
+};
+
+/** A feed in memory, and members who are stored; `between` comes before each time that these are read. */
+function aFeed(members: readonly ProfileId[], entries: Entry[], between: (times: number) => void = () => undefined) {
+  const appended: number[] = [];
+  let sizes = sizesAfter(new Map(), entries);
+  let times = 0;
+  const add = (more: readonly Entry[]): void => {
+    entries.push(...more);
+    sizes = sizesAfter(sizes, more);
+  };
+  const backends = {
+    seats: {
+      publish: async () => false,
+      append: async (_workspace: WorkspaceId, _origin: string, more: readonly Entry[]) => {
+        appended.push(more.length);
+        add(more);
+      },
+      sizes: async () => ({ sizes, head: entries.length }),
+      feed: async (_workspace: WorkspaceId, after: number, limit: number) => ({
+        entries: entries.slice(after, after + limit).map((entry, n) => ({ seq: after + n + 1, entry })),
+        head: entries.length,
+        oldest: 1,
+      }),
+    },
+    copying: {
+      members: {
+        mend: async (row: FeedHeadRow) => {
+          if (row.head !== entries.length) return false;
+          sizes = new Map(row.sizes);
+          return true;
+        },
+      },
+    },
+  } as unknown as Parameters<typeof verifyFeed>[0]["backends"];
+  const readSeats = async () => {
+    between((times += 1));
+    return new Map(members.map((profileId) => [profileId, { memberships: [[AUDIENCE, 1] as const] }]));
+  };
+  const verify = async (isRepair: boolean): Promise<readonly string[]> => {
+    const findings = createFindings();
+    await verifyFeed({ backends, findings, isRepair, now: 2 }, WORKSPACE, readSeats);
+    return findings.lines();
+  };
+  return { verify, add, appended, sizeOf: () => sizes.get(AUDIENCE) };
+}
+
+describe("npm run verify, of the feed", () => {
+  it("adds what it lacks in parts that are read in one page each", async () => {
+    const members = Array.from({ length: 2_500 }, () => newId<ProfileId>());
+    const feed = aFeed(members, []);
+    assert.match((await feed.verify(true)).join("\n"), /^wrong_feeds: 2500 .*; 2500 mended/);
+    assert.deepEqual([feed.appended, feed.sizeOf()], [[1_000, 1_000, 500], 2_500]);
+    assert.deepEqual(await feed.verify(false), []);
+  });
+
+  it("mends what the feed lacks and a wrong size of the same audience at once", async () => {
+    const [told, lacking] = [newId<ProfileId>(), newId<ProfileId>()];
+    const feed = aFeed([told, lacking], [entered(told), entered(told)]);
+    await feed.verify(true);
+    assert.equal(feed.sizeOf(), 2);
+  });
+
+  it("judges no size while members come and go, and counts when it is still", async () => {
+    const [one, other] = [newId<ProfileId>(), newId<ProfileId>()];
+    const moving = aFeed([one], [entered(one)], () => moving.add([entered(one)]));
+    assert.deepEqual(await moving.verify(false), ["not compared: 1 sizes of audiences whose members kept changing"]);
+    // Both looks are over when somebody comes once more.
+    const still = aFeed([one, other], [entered(one), entered(other), entered(other)], (times) => {
+      if (times === 3) still.add([entered(one)]);
+    });
+    assert.match((await still.verify(true)).join("\n"), /^wrong_sizes: 1 .*; 1 mended/);
+    assert.equal(still.sizeOf(), 2);
+  });
+});
