@@ -2,8 +2,9 @@ import type { EventRecord } from "../../core/event/event.js";
 import { decodeMessage } from "../../core/event/message.js";
 import { AppError } from "../../core/errors.js";
 import type { DeadLetterId, WorkspaceId } from "../../core/ids.js";
-import type { DeadLetter, DeadLetterPage } from "../../core/ports/event-store.js";
+import type { DeadLetter, DeadLetterPage, LetterPosition } from "../../core/ports/event-store.js";
 import { withoutErasedLetters, type HidingServices } from "../erasures/hidden.js";
+import type { Limits } from "../services.js";
 
 export interface ReadLetter {
   readonly letter: DeadLetter;
@@ -38,18 +39,34 @@ export async function findLetter(
   return (await withoutErasedLetters(services, workspace, [letter]))[0] ?? null;
 }
 
-/** Those of the page that may be shown; with others behind them in the place of those that may not. */
+/** Each is read with its message, so a page of large ones ends early. */
+const PAGE_BYTES_MAX = 2 * 1_048_576;
+const PORTION = 8;
+
+/** What reading a page takes. */
+export const listedBytesMax = ({ payloadBytesMax }: Limits, limit: number): number =>
+  Math.min((limit + 1) * payloadBytesMax, PAGE_BYTES_MAX + PORTION * payloadBytesMax);
+
+/** Those of the page that may be shown; with others behind them in the place of those that may not. `next`: where there are more. */
 export async function listLetters(
   services: HidingServices,
   workspace: WorkspaceId,
   page: DeadLetterPage,
-): Promise<readonly DeadLetter[]> {
-  const shown: DeadLetter[] = [];
+): Promise<{ readonly letters: readonly DeadLetter[]; readonly next: LetterPosition | null }> {
+  const letters: DeadLetter[] = [];
+  let bytes = 0;
   for (let { before } = page; ;) {
-    const found = await services.events.deadLetters(workspace, { ...page, before });
-    shown.push(...(await withoutErasedLetters(services, workspace, found)));
-    if (found.length < page.limit || shown.length >= page.limit) return shown.slice(0, page.limit);
-    const { at, deadLetterId } = found.at(-1)!;
-    before = { at, deadLetterId };
+    const limit = Math.min(PORTION, page.limit + 1 - letters.length);
+    const found = await services.events.deadLetters(workspace, { ...page, limit, before });
+    for (const letter of await withoutErasedLetters(services, workspace, found)) {
+      if (letters.length === page.limit) return { letters, next: positionOf(letters.at(-1)!) };
+      letters.push(letter);
+      bytes += letter.message.length;
+    }
+    if (found.length < limit) return { letters, next: null };
+    before = positionOf(found.at(-1)!);
+    if (bytes >= PAGE_BYTES_MAX) return { letters, next: before };
   }
 }
+
+const positionOf = ({ at, deadLetterId }: DeadLetter): LetterPosition => ({ at, deadLetterId });

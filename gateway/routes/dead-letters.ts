@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { listLetters, opened, readLetter, type ReadLetter } from "../../commands/letters/read.js";
+import { listedBytesMax, listLetters, opened, readLetter, type ReadLetter } from "../../commands/letters/read.js";
 import {
   LETTERS_MAX,
   REMAINING_MAX,
@@ -17,7 +17,7 @@ import { ERROR_ITEM } from "../http/error-response.js";
 import { reply, route, withRaw, type Route } from "../route.js";
 import { answered } from "../shapes/examples.js";
 import { FLAG, idOf, INSTANT, msInBody as msOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
-import { list, NEXT_CURSOR, PAGE_IN_BODY } from "../shapes/page.js";
+import { NEXT_CURSOR, PAGE, PAGE_IN_BODY } from "../shapes/page.js";
 
 const STATES = ["open", "replayed"] as const satisfies readonly LetterState[];
 const LETTER = {
@@ -59,25 +59,25 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
   const { limits, waiting } = services;
   const access = { kind: "role", role: "admin" } as const;
   return [
-    list({
+    route({
+      method: "get",
       path: "/v1/dead-letters",
       operationId: "listDeadLetters",
       tag: "Manage",
       summary: "Dead letters: events that failed, were quarantined or were refused, newest first",
+      description: "A page of large ones may be short: continue until `next_cursor` is null.",
       example: { query: { wait: 10 }, after: ["sendSdkBatch"] },
       access,
       query: {
+        ...PAGE,
         event_id: Type.Optional(UUID),
         reason: Type.Optional(Type.String()),
         key_id: Type.Optional(Type.String({ maxLength: 64 })),
         state: Type.Optional(Type.Enum([...STATES])),
         wait: WAIT,
       },
-      name: "dead_letters",
-      // Each is read with its message.
-      itemBytes: limits.payloadBytesMax,
-      item: LISTED,
-      read: async ({ workspace, query }, { limit, after }) => {
+      responses: { 200: record({ dead_letters: Type.Array(LISTED), next_cursor: NEXT_CURSOR }) },
+      handle: async ({ workspace, query, page: { limit, after, cursorOf }, takeBytes }) => {
         const page: DeadLetterPage = {
           limit,
           before: positionIn(after),
@@ -86,13 +86,18 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           ...(query.key_id !== undefined && { keyId: query.key_id as KeyId }),
           ...(query.state !== undefined && { state: query.state }),
         };
-        const first = () => listLetters(services, workspace, { ...page, limit: 1 });
-        if (query.wait > 0) await waiting.until(workspace, first, ({ length }) => length > 0, query.wait);
-        return listLetters(services, workspace, page);
+        const isThere = async (): Promise<boolean> =>
+          (await listLetters(services, workspace, { ...page, limit: 1 })).letters.length > 0;
+        // Before it takes its bytes: one that waits for seconds would hold them.
+        if (query.wait > 0) await waiting.until(workspace, isThere, (isDone) => isDone, query.wait);
+        await takeBytes(listedBytesMax(limits, limit));
+        const { letters, next } = await listLetters(services, workspace, page);
+        return reply(200, {
+          dead_letters: letters.map((letter) => showListed(opened(letter))),
+          // Not the id alone: the letter may be gone by then, or have died again and be the newest.
+          next_cursor: next && cursorOf([String(next.at), next.deadLetterId]),
+        });
       },
-      // Not the id alone: the letter may be gone by then, or have died again and be the newest.
-      position: ({ at, deadLetterId }) => [String(at), deadLetterId],
-      show: (letter) => showListed(opened(letter)),
     }),
     // Before the route with an id: a path is its first route's.
     route({

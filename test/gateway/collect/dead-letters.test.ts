@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { WorkspaceId } from "../../../core/ids.js";
 import { aDeadLetter } from "../../support/builders.js";
 import {
@@ -97,6 +98,40 @@ describe("Dead letters", () => {
     const foreign = `/v1/dead-letters/${textAt(listed, "dead_letter_id")}`;
     assert.equal((await other.send("GET", foreign)).status, 404);
     assert.equal((await workspace.as("editor", "GET", foreign)).status, 403);
+  });
+
+  it("are waited for without the memory of an answer, so that all else is read meanwhile", async () => {
+    const all = [workspace, ...(await Promise.all([1, 2, 3, 4].map(() => app().workspace())))];
+    const { events } = app().service.backends;
+    const waiting = all.slice(1).map((one) => one.send("GET", "/v1/dead-letters?limit=100&wait=10"));
+    await sleep(300);
+    for (const one of all) {
+      const read = await one.send("GET", "/v1/profiles");
+      assert.equal(read.status, 200, read.text);
+    }
+    await Promise.all(all.map(({ id }) => events.bury(aDeadLetter({ workspace: id as WorkspaceId }))));
+    for (const { status, body } of await Promise.all(waiting))
+      assert.deepEqual([status, listAt(body, "dead_letters").length], [200, 1]);
+  });
+
+  it("are listed beside other answers of the workspace: a page of large ones ends early, and the next goes on", async () => {
+    const { events } = app().service.backends;
+    const made = Array.from({ length: 30 }, (_, n) =>
+      aDeadLetter({ workspace: workspace.id as WorkspaceId, at: n + 1, message: Buffer.alloc(200_000, "x") }),
+    );
+    for (const one of made) await events.bury(one);
+    const seen: unknown[] = [];
+    const sizes: number[] = [];
+    for (let cursor = ""; ;) {
+      const { body } = await workspace.send("GET", `/v1/dead-letters?limit=25${cursor}`);
+      const page = listAt(body, "dead_letters");
+      sizes.push(page.length);
+      seen.push(...page.map((one) => at(one, "dead_letter_id")));
+      if (body["next_cursor"] === null) break;
+      cursor = `&cursor=${textAt(body, "next_cursor")}`;
+    }
+    assert.deepEqual(seen, made.map(({ deadLetterId }) => deadLetterId).toReversed());
+    assert.ok(Math.max(...sizes) <= 18, `${sizes.join(", ")} letters a page`);
   });
 
   it("are found by the key that sent them: what an SDK sent, and what collect refused", async () => {
