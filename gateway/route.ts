@@ -22,6 +22,8 @@ export interface Page {
 
 export interface Context<Params = unknown, Query = unknown, Body = unknown> extends Caller {
   readonly takeBytes: TakeBytes;
+  /** The same for work that takes seconds, a little at a time: other reads of the workspace begin meanwhile. */
+  readonly takeBytesForLong: TakeBytes;
   readonly key: KeyRecord;
   /** When the caller's session ends, in milliseconds since 1970; null: with the key. */
   readonly until: number | null;

@@ -30,6 +30,7 @@ export const beginning = (now: number): Context => ({
   params: NO_KEY,
   query: NO_KEY,
   takeBytes: NO_BYTES,
+  takeBytesForLong: NO_BYTES,
   page: NO_PAGE,
   body: undefined,
   bytes: NO_BODY,

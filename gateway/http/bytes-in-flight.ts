@@ -21,6 +21,11 @@ export interface Share {
    * Answers whether others had to be done first.
    */
   readonly take: (bytes: number) => Promise<boolean>;
+  /**
+   * To be called behind `take` by who makes the answer a little at a time, for seconds: it holds what it took, and the others of its
+   * workspace need not wait until it is made.
+   */
+  readonly linger: () => void;
   /** The answer is made, and has so many bytes. */
   readonly settle: (bytes: number) => void;
   /** Nobody waits for it any more. */
@@ -147,6 +152,7 @@ export function createBytesInFlight({
           hold(own + bytes);
           return false;
         },
+        linger: () => made(own),
         settle: made,
         leave: () => leave?.(),
         release: () => made(0),

@@ -286,6 +286,11 @@ function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHand
     }
     const share = bytesInFlight.open(context.workspace);
     context.takeBytes = share.take;
+    context.takeBytesForLong = async (bytes) => {
+      const hasWaited = await share.take(bytes);
+      share.linger();
+      return hasWaited;
+    };
     context.isGone = () => response.destroyed;
     response.once("close", share.leave);
     try {

@@ -45,8 +45,8 @@ export function identityRoutes(services: Services): readonly Route[] {
         }),
         404: problemSchema(404),
       },
-      handle: async ({ workspace, body, takeBytes }) => {
-        await takeBytes(EXPLAIN_BYTES);
+      handle: async ({ workspace, body, takeBytesForLong }) => {
+        await takeBytesForLong(EXPLAIN_BYTES);
         const { connected, profileId, path, bridges, isPartial } = await explainIdentifiers(services, workspace, body);
         return reply(200, {
           connected,

@@ -86,8 +86,8 @@ export const profileGraphRoutes = (services: Services): readonly Route[] => [
     bodyIs: "optional",
     isRead: true,
     responses: { 200: OUTLINE },
-    handle: async ({ workspace, params, body, takeBytes }) => {
-      await takeBytes(OUTLINE_BYTES);
+    handle: async ({ workspace, params, body, takeBytesForLong }) => {
+      await takeBytesForLong(OUTLINE_BYTES);
       return reply(200, showOutline(await outlineProfile(services, workspace, params.id, body?.keep)));
     },
   }),

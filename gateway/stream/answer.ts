@@ -38,7 +38,7 @@ export function answerLines(deps: LineDeps, route: Route): RequestHandler {
     response.once("close", share.leave);
     try {
       await share.take(STREAM_BYTES);
-      share.settle(STREAM_BYTES);
+      share.linger();
       await stream(deps, route, { request, response, context, lines: (await handle(request, context)) as Lines });
     } finally {
       share.release();

@@ -90,9 +90,9 @@ export function memberRoutes(services: Services): readonly Route[] {
           sample: Type.Array(record(PROFILE)),
         }),
       },
-      handle: async ({ workspace, now, body: { rule, sample = 0 }, takeBytes, isGone }) => {
+      handle: async ({ workspace, now, body: { rule, sample = 0 }, takeBytesForLong, isGone }) => {
         const preview = await inTurn({ workspace, isGone }, () =>
-          previewAudience(services, workspace, { rule, sample, now, isGone }, takeBytes),
+          previewAudience(services, workspace, { rule, sample, now, isGone }, takeBytesForLong),
         );
         const { count, low, high, isExact, profiles, lookedAt } = preview;
         return reply(200, {

@@ -156,7 +156,7 @@ describe("An explanation of a profile with more links than are searched", () => 
     const { json } = (await route.handle({
       workspace: randomUUID(),
       body,
-      takeBytes: async () => false,
+      takeBytesForLong: async () => false,
     } as unknown as Context)) as Reply;
     const { profileId } = explanation;
     assert.deepEqual(JSON.parse(String(json)), {
