@@ -108,6 +108,9 @@ export const SCHEMA_ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$";
 const SCHEMA_ID = new RegExp(SCHEMA_ID_PATTERN);
 export const isSchemaId = (text: string): boolean => SCHEMA_ID.test(text);
 
+const KEY_ID = /^[0-9A-Za-z]{10}$/;
+export const isKeyId = (text: string): boolean => KEY_ID.test(text);
+
 /** For a JSON Schema. */
 export const UUID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 const UUID = new RegExp(UUID_PATTERN);

@@ -4,7 +4,7 @@ import type { TraitName } from "../core/catalog/decide.js";
 import type { SdkCatalog } from "../core/catalog/sdk.js";
 import { isUnavailable } from "../core/errors.js";
 import { blockedBytes, readBlocked } from "../core/identity/namespaces.js";
-import { isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "../core/ids.js";
+import { isKeyId, isSchemaId, type KeyId, type SchemaId, type WorkspaceId } from "../core/ids.js";
 import { builtInSchema, isReserved } from "../core/sdk/schemas.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 
@@ -40,9 +40,9 @@ export function cacheCatalog(store: CatalogStore, options: CacheOptions): Catalo
   return {
     ...store,
     findWorkspace: findWorkspace.get,
-    findKey: findKey.get,
+    // A client may send any text of any length; only what can be an id is looked up and cached.
+    findKey: (keyId) => (isKeyId(keyId) ? findKey.get(keyId) : Promise.resolve(null)),
     findSchema: (workspace, schemaId, version) => {
-      // A client may send any text of any length; only what can be a schema's id is looked up and cached.
       if (!isSchemaId(schemaId)) return Promise.resolve(null);
       if (isReserved(schemaId)) return Promise.resolve(builtInSchema(schemaId, version));
       return version === null ? latest.get(workspace, schemaId) : numbered.get(workspace, schemaId, version);

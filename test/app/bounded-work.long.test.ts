@@ -240,6 +240,20 @@ describe("The cached catalog", () => {
     await catalog.findSchema(newId(), "a".repeat(128) as SchemaId, null);
     assert.equal(looked.length, 1);
   });
+
+  it("neither looks up nor remembers what cannot be a key's id", async () => {
+    const looked: string[] = [];
+    const findKey = async (keyId: string): Promise<null> => {
+      looked.push(keyId);
+      return null;
+    };
+    const catalog = cacheCatalog({ findKey } as unknown as CatalogStore, { ttlMs: 1_000, staleMs: 0, isShared: false });
+    for (const keyId of ["a".repeat(16_000), "a".repeat(11), "a".repeat(9), "abc-456789", ""])
+      assert.equal(await catalog.findKey(keyId as KeyId), null);
+    assert.deepEqual(looked, []);
+    await catalog.findKey("a".repeat(10) as KeyId);
+    assert.equal(looked.length, 1);
+  });
 });
 
 describe("Two bodies at once under one Idempotency-Key", () => {
