@@ -1,4 +1,5 @@
-import type { Identifier } from "../core/event/event.js";
+import { isDamaged } from "../core/errors.js";
+import type { Identifier, StoredEvent } from "../core/event/event.js";
 import { isUuid, type EventId, type WorkspaceId } from "../core/ids.js";
 import { isSettled } from "./read-event.js";
 import { admitKnown } from "./search/look-up.js";
@@ -39,9 +40,16 @@ async function areFolded(
   for (const id of new Set(refs.map((ref) => (isOwn ? ref!.uid : ref!.profileId)))) {
     const changes = await identity.history(workspace, id, { limit: CHANGES_LOOKED_AT, before: null, isOwn });
     for (const { source } of changes.map(({ evidence }) => evidence)) {
-      const event = isUuid(source) ? await events.find(workspace, source as EventId) : null;
+      const event = isUuid(source) ? await find(events, workspace, source as EventId) : null;
       if (event !== null && !(await isSettled(services, workspace, event))) return false;
     }
   }
   return true;
 }
+
+/** Null also for one that is damaged: it never folds, so nobody waits for it. */
+const find = (events: Services["events"], workspace: WorkspaceId, eventId: EventId): Promise<StoredEvent | null> =>
+  events.find(workspace, eventId).catch((error: unknown) => {
+    if (!isDamaged(error)) throw error;
+    return null;
+  });

@@ -32,6 +32,7 @@ describe("A read that waits", () => {
   let released = Promise.resolve();
   let holdsInserts = false;
   let dies = false;
+  let isDamaged = false;
   const hold = ({ inserts = false } = {}): void => {
     holdsInserts = inserts;
     released = new Promise((resolve) => (release = resolve));
@@ -43,6 +44,10 @@ describe("A read that waits", () => {
         ...backends,
         events: {
           ...backends.events,
+          find: async (...given) => {
+            if (isDamaged) throw new AppError("damaged", "It cannot be read.");
+            return backends.events.find(...given);
+          },
           insert: async (...given) => {
             if (holdsInserts) await released;
             return backends.events.insert(...given);
@@ -63,6 +68,7 @@ describe("A read that waits", () => {
   afterEach(() => {
     release();
     dies = false;
+    isDamaged = false;
   });
   const lookUp = (value: string, wait: string) =>
     workspace.send("POST", `/v1/profiles/lookup?wait=${wait}`, { identifiers: [{ namespace: "email", value }] });
@@ -144,6 +150,16 @@ describe("A read that waits", () => {
   it("looks up at once what identify made known, for there is no event to wait for", async () => {
     await workspace.send("POST", "/v1/identify", { identifiers: [{ namespace: "email", value: "ada@example.com" }] });
     const { body, ms } = await timed(() => lookUp("ada@example.com", "10"));
+    assert.equal(listAt(body, "profiles").length, 1);
+    assert.ok(ms < SOON_MS, `${ms} ms`);
+  });
+
+  it("looks a profile up at once though an event of it is damaged: that one will never be folded", async () => {
+    const accepted = await workspace.collect(await workspace.schema(), { email: "ada@example.com", phone: "+4930123" });
+    await workspace.settled(accepted.body["event_id"]);
+    isDamaged = true;
+    const { status, body, text, ms } = await timed(() => lookUp("ada@example.com", "10"));
+    assert.equal(status, 200, text);
     assert.equal(listAt(body, "profiles").length, 1);
     assert.ok(ms < SOON_MS, `${ms} ms`);
   });
