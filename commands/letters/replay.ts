@@ -172,6 +172,8 @@ async function stepOf(services: ReplayServices, workspace: WorkspaceId, letter: 
   if (stored?.status === "dropped") return skip(stored.reason as DropReason);
   const verdict = event.notes?.verdict ?? null;
   if (verdict === null) return { letter, message: letter.message };
+  // It would only die of that: its sender has sent another body under its id since.
+  if (stored !== null && stored.fingerprint !== event.fingerprint) return skip("idempotency_mismatch");
   const judged = await judgeAgain(services, workspace, event, verdict);
   return "errors" in judged ? skip("refused", judged.errors) : { letter, message: encodeMessage(judged.event) };
 }

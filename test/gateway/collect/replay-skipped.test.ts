@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { at, listAt, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
+
+describe("A replay that leaves letters out", () => {
+  const app = useApp();
+  const replay = async (workspace: TestWorkspace, body: object = {}, query = ""): Promise<Answer> =>
+    workspace.send("POST", `/v1/dead-letters/replay${query}`, body);
+  const counts = ({ status, body }: Answer): readonly unknown[] => [
+    status,
+    body["replayed"],
+    body["remaining"],
+    listAt(body, "skipped").map((one) => at(one, "why")),
+  ];
+  const orderOf = (city: string | readonly string[]) => ({
+    type: "object",
+    properties: { email: { type: "string", "x-identity": { namespace: "email" } }, city: { type: city } },
+  });
+
+  it("passes over a kept reject whose sender has sent another body under its Idempotency-Key since", async () => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const schemaId = await workspace.schema(orderOf("string"));
+    const key = { "Idempotency-Key": "k-1" };
+    assert.equal((await workspace.collect(schemaId, { email: "ada@example.com", city: 7 }, key)).status, 422);
+    await workspace.send("GET", "/v1/dead-letters?wait=10");
+    const { body } = await workspace.collect(schemaId, { email: "ada@example.com", city: "Paris" }, key);
+    await workspace.settled(textAt(body, "event_id"));
+    const versions = `/v1/schemas/${schemaId}/versions`;
+    const wider = { schema: orderOf(["string", "number"]) };
+    assert.equal((await workspace.send("POST", versions, wider)).status, 201);
+    for (const query of ["?dry_run=true", ""])
+      assert.deepEqual(counts(await replay(workspace, {}, query)), [200, 0, 0, ["idempotency_mismatch"]]);
+    assert.deepEqual(
+      listAt((await workspace.send("GET", "/v1/dead-letters")).body, "dead_letters").map((one) => [
+        at(one, "reason"),
+        at(one, "state"),
+      ]),
+      [["rejected", "open"]],
+    );
+  });
+});
