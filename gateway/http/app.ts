@@ -84,11 +84,15 @@ function countRefusal({ metrics, live }: Pick<AppDeps, "metrics" | "live">, resp
   if (served.door === null || served.isCheck?.(context?.query ?? {}) === true) return;
   const { code, schemaId = null } = error instanceof AppError ? error : { code: "internal" as const };
   const caller = context === undefined || context.keyId === "" ? null : context;
-  if (served.door !== "link") metrics.rejected(code, caller, schemaId);
-  else if (caller !== null) metrics.linkRefused(code, caller);
+  if (served.door === "link") {
+    if (caller !== null) metrics.linkRefused(code, caller);
+  } else if (!hasResults(error)) metrics.rejected(code, caller, schemaId);
   // Of a batch each event that is refused was told.
   if (caller !== null && caller.batch.items.length === 0) live.refused(caller, caller.bytes, error);
 }
+
+/** A batch that was looked at event by event: each that is refused was counted. */
+const hasResults = (error: unknown): boolean => error instanceof AppError && error.members?.["results"] !== undefined;
 
 function byPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
   const paths = new Map<string, Route[]>();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { eventually } from "../../support/eventually.js";
-import { until, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { at, listAt, until, useApp, type TestWorkspace } from "../../support/service/app.js";
 import { itemOf, linesOf, NDJSON, postBatch, resultsOf, wordsOf, type Posting } from "../../support/service/batch.js";
 
 describe("A batch of events", () => {
@@ -199,5 +199,14 @@ describe("A batch of events", () => {
       ({ text }) => text.includes("unknown_schema"),
     );
     assert.match(stats.text, /validation_failed/);
+  });
+
+  it("that is atomic counts each of its events that is refused, and not the batch as well", async () => {
+    const own = await app().workspace();
+    const id = await own.schema();
+    const events = [itemOf(id, { email: "s@example.com" }), itemOf(id, {})];
+    assert.equal((await postBatch(app(), own, { events }, { query: "?atomic=true" })).status, 422);
+    const { body } = await own.send("GET", "/v1/stats");
+    assert.deepEqual([body["rejected"], listAt(body, "senders").map((one) => at(one, "schema_id"))], [1, [id]]);
   });
 });
