@@ -3,15 +3,16 @@ import type { KeyRecord } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
 import { sendReply } from "./respond.js";
 
-/** So that a browser which was refused reads why, and when to come again. Never credentials: a page has its key, and no cookie of ours. */
+/** So that a browser which was refused reads why, and when to come again; and what its key may still send. Never credentials: a page has its key, and no cookie of ours. */
 const ALLOW_ORIGIN = "Access-Control-Allow-Origin";
 const EXPOSE = "Access-Control-Expose-Headers";
-const EXPOSED = "Retry-After";
+const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy";
 
-/** What the browsers' SDKs send. `*` would not cover `Authorization`. */
+/** What the browsers' SDKs and other pages send. `*` would not cover `Authorization`. */
 const HEADERS = [
   "authorization",
   "content-type",
+  "content-encoding",
   "anonymousid",
   "sentat",
   "x-retry-count",

@@ -19,7 +19,7 @@ const targetOf = (path: string): string => path.replaceAll(/:\w+/g, "x");
 const shared = ({ headers }: Answer): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith("access-control-") || name === "vary"));
 
-const OPEN = { [ALLOW_ORIGIN]: "*", "access-control-expose-headers": "Retry-After" };
+const OPEN = { [ALLOW_ORIGIN]: "*", "access-control-expose-headers": "Retry-After, RateLimit, RateLimit-Policy" };
 const FOR_SHOP = { ...OPEN, [ALLOW_ORIGIN]: SHOP, vary: "Origin" };
 
 describe("A page of another origin", () => {
@@ -59,7 +59,7 @@ describe("A page of another origin", () => {
         [ALLOW_ORIGIN]: "*",
         "access-control-allow-methods": "GET, POST",
         "access-control-allow-headers":
-          "authorization, content-type, anonymousid, sentat, x-retry-count, idempotency-key, rsa-retry-attempt, " +
+          "authorization, content-type, content-encoding, anonymousid, sentat, x-retry-count, idempotency-key, rsa-retry-attempt, " +
           "rsa-retry-reason, rsa-since-first-attempt, rsa-since-last-attempt, rsa-recovered",
         "access-control-max-age": "7200",
       });
