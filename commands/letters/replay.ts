@@ -32,7 +32,8 @@ export interface ReplaySelection {
 
 /**
  * `erased`, `expired`: its event is dropped. `refused`: it is still no event. `idempotency_mismatch`: its id is another event's.
- * `unreadable`: a message that this build does not know. `damaged`: its stored event cannot be read.
+ * `unreadable`: a message that this build does not know. `damaged`: its stored event cannot be read. `not_found`: none of the selection
+ * has this id.
  */
 export const SKIP_REASONS = [
   "not_found",
@@ -128,9 +129,9 @@ async function* portionsOf(
       const isSought = (letter: DeadLetter): boolean =>
         (filter.reason === null || letter.reason === filter.reason) &&
         (filter.before === null || letter.at < filter.before);
-      const letters = found.filter((letter) => letter !== null && isSought(letter));
-      const unknown = some.filter((_, n) => found[n] === null);
-      yield { letters: letters as readonly DeadLetter[], unknown, end: null };
+      const letters = found.filter((letter) => letter !== null && isSought(letter)) as readonly DeadLetter[];
+      const sought = new Set(letters.map(({ deadLetterId }) => deadLetterId));
+      yield { letters, unknown: some.filter((id) => !sought.has(id)), end: null };
     }
     return;
   }

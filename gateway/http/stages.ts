@@ -253,7 +253,10 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
         await new Promise<void>((resolve) => deps.enterTurn({ workspace, now, bytes: bytes.length }, resolve));
       context.bytes = bytes;
       if (read !== null && (route.bodyIs !== "optional" || bytes.length > 0)) Object.assign(context, read(bytes));
-      if (isList) context.page = pageOfRequest(deps.cursors, context, route, context.body);
+      if (isList) {
+        const asked = { ...(context.query as object), ...(context.body as object) };
+        context.page = pageOfRequest(deps.cursors, context, route, asked);
+      }
     }
     next();
   };

@@ -122,10 +122,12 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       responses: { 200: REPLAYED },
       handle: async (context) => {
         const { body, query, page, now } = context;
-        // What dies again meanwhile, or later, is left to another replay: else it would never come to its end.
-        const before = page.after === null ? (msOf("before", body.before) ?? now + 1) : Number(page.after[2]);
+        const deadLetterIds = (body.dead_letter_ids ?? null) as readonly DeadLetterId[] | null;
+        // What dies again meanwhile, or later, is left to another replay: else one of all would never come to its end.
+        const latest = deadLetterIds === null ? now + 1 : null;
+        const before = page.after === null ? (msOf("before", body.before) ?? latest) : Number(page.after[2]);
         const selection = {
-          deadLetterIds: (body.dead_letter_ids ?? null) as readonly DeadLetterId[] | null,
+          deadLetterIds,
           reason: body.reason ?? null,
           before,
           after: positionIn(page.after),

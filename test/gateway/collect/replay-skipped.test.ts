@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { encodeMessage } from "../../../core/event/message.js";
+import type { WorkspaceId } from "../../../core/ids.js";
+import { aDeadLetter, anEvent } from "../../support/builders.js";
 import { at, listAt, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
 
 describe("A replay that leaves letters out", () => {
@@ -37,5 +40,18 @@ describe("A replay that leaves letters out", () => {
       ]),
       [["rejected", "open"]],
     );
+  });
+
+  it("by id names each letter that it left out, and takes one that stands later than its own clock", async () => {
+    const workspace = await app().workspace();
+    const own = workspace.id as WorkspaceId;
+    const event = anEvent({ workspace: own, folds: false });
+    const made = { workspace: own, eventId: event.eventId, message: encodeMessage(event), reason: "crashed" };
+    const letter = aDeadLetter({ ...made, at: Date.now() + 60_000 });
+    await app().service.backends.events.bury(letter);
+    const ids = { dead_letter_ids: [letter.deadLetterId] };
+    for (const filter of [{ reason: "internal" }, { before: "2026-01-01T00:00:00Z" }])
+      assert.deepEqual(counts(await replay(workspace, { ...ids, ...filter })), [200, 0, 0, ["not_found"]]);
+    assert.deepEqual(counts(await replay(workspace, ids)), [200, 1, 0, []]);
   });
 });

@@ -228,8 +228,14 @@ describe("A replay of dead letters", () => {
     assert.deepEqual([...counts(rest), rest.body["next_cursor"]], [200, 30, 0, [], null]);
     const first = await replay(workspace, { reason: "crashed" });
     assert.deepEqual(counts(first), [200, 1_000, 30, []]);
-    const other = await replay(workspace, { cursor: first.body["next_cursor"] });
-    assert.deepEqual([other.status, other.body["code"]], [400, "invalid_cursor"]);
+    // Neither that of another list nor that of a dry run, which replayed none of those before it.
+    for (const body of [
+      { cursor: first.body["next_cursor"] },
+      { reason: "crashed", cursor: dry.body["next_cursor"] },
+    ]) {
+      const other = await replay(workspace, body);
+      assert.deepEqual([other.status, other.body["code"]], [400, "invalid_cursor"]);
+    }
     assert.deepEqual(counts(await replay(workspace, { reason: "crashed" })), [200, 30, 0, []]);
     assert.deepEqual(counts(await replay(workspace, { before: "1970-01-01T00:00:00.003Z" })), [200, 2, 0, []]);
     const wrong = await replay(workspace, { before: "2026-02-30T00:00:00Z" });
