@@ -14,7 +14,7 @@ import {
 import type { WorkspaceId } from "../core/ids.js";
 import type { Services } from "./services.js";
 
-/** Namespaces of a workspace besides the built-in ones, because every event reads all of them. */
+/** Namespaces of a workspace besides the built-in ones and those that registered themselves, because every event reads all of them. */
 const STORED_MAX = 1_000;
 const BUILT_IN = new Set(BUILT_IN_NAMESPACES.map(({ name }) => name));
 
@@ -69,8 +69,7 @@ export async function restoreNamespace(
       unused: [],
     });
   await catalog.changeNamespace(workspace, name, (current, all) => {
-    const put = all.filter((one) => !one.registeredItself);
-    if (current === null) requireStoredRoom(name, put);
+    if (current === null) requireStoredRoom(name, all);
     requireBlockedRoom(current, all, namespace);
     const standing = current ?? namespaceTable([]).get(name);
     if (renormalizes(standing, namespace)) requireMayRenormalize(standing, refusal);
@@ -79,7 +78,8 @@ export async function restoreNamespace(
 }
 
 function requireStoredRoom(name: string, stored: readonly Namespace[]): void {
-  if (BUILT_IN.has(name) || stored.filter((one) => !BUILT_IN.has(one.name)).length < STORED_MAX) return;
+  const counts = (one: Namespace): boolean => !BUILT_IN.has(one.name) && !one.registeredItself;
+  if (BUILT_IN.has(name) || stored.filter(counts).length < STORED_MAX) return;
   throw mismatch([{ path: "name", message: `would exceed the limit of ${STORED_MAX} namespaces per workspace` }]);
 }
 
