@@ -165,6 +165,7 @@ function identityOf(
     longTimeoutMs,
     rulesOf: rulesIn(catalog),
     onProgress: createProgressLog(log),
+    onLateFault: (error) => log.error(describeError(error), "a shared identifier could not be unlinked"),
     metrics,
     now: clock.tick,
   });

@@ -1,5 +1,4 @@
 import type { TimeOf } from "../core/clock.js";
-import { isUnavailable } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { Identity, UnlinkRequest } from "../core/identity/api.js";
 import { newId, type ChangeId, type IdentifierKey, type Uid, type WorkspaceId } from "../core/ids.js";
@@ -40,6 +39,8 @@ export interface IdentityDeps {
   readonly profileBytesMax?: number;
   /** Called while a large profile is read, split or joined again. */
   readonly onProgress?: (progress: Progress) => void;
+  /** Told why a shared identifier was not unlinked, when nobody waited for it any more; the next assertion that names it tries again. */
+  readonly onLateFault?: (error: unknown) => void;
   readonly workspaceQueue?: Partial<WorkspaceQueueOptions>;
   readonly metrics?: Pick<Metrics, "identityWaited">;
   /** The uid that an identifier gets if it was never seen. */
@@ -61,6 +62,8 @@ const SMALL_IDENTIFIERS_MAX = 1_000;
 const SMALL_LINKS_MAX = 10_000;
 /** Links read to explain a profile; if there are more, the answer says so. */
 const EXPLAINED_LINKS_MAX = 1_000_000;
+/** Of the time of a call, what events wait until shared identifiers are unlinked. */
+const EVENTS_WAIT_SHARE = 1 / 8;
 /** A profile around an identifier with some 230,000 links can still be taken apart. */
 const PROFILE_BYTES_MAX = 256 * 1_024 ** 2;
 
@@ -70,6 +73,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const {
     rulesOf = async () => NO_RULES,
     onProgress = () => undefined,
+    onLateFault = () => undefined,
     now = Date.now,
     linksPerStep = LINKS_PER_STEP,
   } = deps;
@@ -123,7 +127,14 @@ export function createIdentity(deps: IdentityDeps): Identity {
       { kind: "unlink", request: asked },
       { evidence, dryRun },
     );
-  const takeBack = createTakeBack({ graph, rulesOf, now, unlink });
+  const takeBack = createTakeBack({
+    graph,
+    rulesOf,
+    now,
+    unlink,
+    eventsWaitMs: timeoutMs * EVENTS_WAIT_SHARE,
+    onLateFault,
+  });
 
   const request = (assertion: Assertion, keys: readonly IdentifierKey[]): PendingAssertion => ({
     assertion,
@@ -140,7 +151,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     workspace: WorkspaceId,
     assertions: readonly Assertion[],
     call: Call,
-    takeBackFailed: (error: unknown) => void,
+    unlinkShared: typeof takeBack.all,
   ) => {
     const keys = assertions.map(({ identifiers }) => identifiers.map((one) => identifierKey(workspace, one)));
     const answered = await readRepeats(graph, workspace, keys, isToTakeBack);
@@ -152,7 +163,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
       stillLinked.map((identifier) => ({ identifier, keyId: left[i]!.assertion.evidence.keyId })),
     );
     if (shared.length === 0) return results;
-    await takeBack.all(workspace, shared).catch(takeBackFailed);
+    await unlinkShared(workspace, shared);
     return profilesAfter(graph, workspace, results);
   };
   const tryOut = async (workspace: WorkspaceId, assertion: Assertion): Promise<AssertResult> => {
@@ -172,8 +183,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
     assert: async (workspace, assertion, { dryRun = false } = {}) =>
       dryRun
         ? within(() => tryOut(workspace, assertion))
-        : (await within((call) => assertAll(workspace, [assertion], call, rethrow)))[0]!,
-    assertAll: (workspace, assertions) => within((call) => assertAll(workspace, assertions, call, unlessUnavailable)),
+        : (await within((call) => assertAll(workspace, [assertion], call, takeBack.all)))[0]!,
+    assertAll: (workspace, assertions) => within((call) => assertAll(workspace, assertions, call, takeBack.forEvents)),
     resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
     resolveAll: (...asked) => within(() => graph.resolveAll(...asked)),
     lookup: (workspace, identifiers) => within(() => lookUp.profiles(workspace, identifiers)),
@@ -243,18 +254,6 @@ export function createIdentity(deps: IdentityDeps): Identity {
     restore: (workspace, records) => within((call) => restore({ graph, workspaceQueue, call }, workspace, records)),
     hasIdentifiers: (workspace, namespace) => within(() => graph.hasIdentifiers(workspace, namespace)),
   };
-}
-
-function rethrow(error: unknown): never {
-  throw error;
-}
-
-/**
- * A caller may try again, but an event must not wait, nor its neighbours, until there is room to take a large profile apart. What was
- * asserted stands, and so does the mark: the next assertion that names the identifier tries again.
- */
-function unlessUnavailable(error: unknown): void {
-  if (!isUnavailable(error)) throw error;
 }
 
 /** The profiles after shared identifiers were unlinked. An id that was merged may name a profile of its own again. */

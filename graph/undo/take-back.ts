@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TimeOf } from "../../core/clock.js";
+import { isUnavailable } from "../../core/errors.js";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { UnlinkRequest } from "../../core/identity/api.js";
 import type { Evidence, Rules } from "../../core/identity/model.js";
@@ -17,6 +19,10 @@ export interface TakeBackDeps {
     evidence: Evidence,
     dryRun: boolean,
   ) => Promise<unknown>;
+  /** Events wait no longer than this. */
+  readonly eventsWaitMs: number;
+  /** Told of what failed, other than `unavailable`, when no event waited for it any more. */
+  readonly onLateFault: (error: unknown) => void;
 }
 
 /** An identifier that was found beyond the limit, and the key of the call that found it. */
@@ -28,7 +34,7 @@ interface Shared extends Pick<Evidence, "keyId"> {
  * Unlinks shared identifiers from everybody, each once however many ask for it. The mark of one stands already, so when this ends early
  * the next assertion that names it does the rest.
  */
-export function createTakeBack({ graph, rulesOf, now, unlink }: TakeBackDeps) {
+export function createTakeBack({ graph, rulesOf, now, unlink, eventsWaitMs, onLateFault }: TakeBackDeps) {
   const underWay = new Map<IdentifierKey, Promise<void>>();
 
   const takeBack = async (workspace: WorkspaceId, key: IdentifierKey, { identifier, keyId }: Shared): Promise<void> => {
@@ -50,5 +56,19 @@ export function createTakeBack({ graph, rulesOf, now, unlink }: TakeBackDeps) {
       await work;
     }
   };
-  return { all, isUnderWay: (key: IdentifierKey): boolean => underWay.has(key) };
+  /**
+   * The same for events, which do not wait, nor their neighbours, until a large profile is taken apart or there is room for that: where
+   * they are folded is decided already.
+   */
+  const forEvents = async (workspace: WorkspaceId, found: readonly Shared[]): Promise<void> => {
+    let isAwaited = true;
+    const work = all(workspace, found).catch((error: unknown) => {
+      if (isUnavailable(error)) return;
+      if (isAwaited) throw error;
+      onLateFault(error);
+    });
+    await Promise.race([work, sleep(eventsWaitMs, undefined, { ref: false })]);
+    isAwaited = false;
+  };
+  return { all, forEvents, isUnderWay: (key: IdentifierKey): boolean => underWay.has(key) };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../../core/database.js";
 import { AppError, isUnavailable } from "../../../core/errors.js";
 import type { EventId, KeyId, WorkspaceId } from "../../../core/ids.js";
@@ -198,6 +199,49 @@ describe("A shared identifier that is linked to many", () => {
     await assert.rejects(crowded.assert(workspace, claimOf("identify", 1_000, "newer")), isUnavailable);
     await process().assert(workspace, claimOf("identify", 1_000, "newest"));
     assert.equal((await process().lookup(workspace, [kiosk]))[0]!.size, 1, "who has room for it takes it apart");
+  });
+
+  it("keeps no event from being folded, nor those of others, while it takes long to be taken apart", async () => {
+    await linked();
+    let goOn = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const slow: IdentityGraph = {
+      ...graph,
+      members: async (...asked) => {
+        await gate;
+        return graph.members(...asked);
+      },
+    };
+    const busy = createIdentity({
+      graph: slow,
+      timeoutMs: 200,
+      longTimeoutMs: 60_000,
+      rulesOf: async () => rulesWith({ user_id: 1_000 }, limit),
+    });
+    const other: Assertion = { ...claimOf(EVENT, 1_000), identifiers: [anIdentifier("other", "cookie_id")] };
+    const results = await busy.assertAll(workspace, [claimOf(EVENT, 1_000, "new"), other]);
+    assert.ok(results.every(({ facet }) => facet !== null));
+    assert.equal(await sizeOfKiosk(), 6, "linked still");
+    goOn();
+    while ((await sizeOfKiosk()) > 1) await sleep(10);
+    assert.equal((await takeBacks()).length, 1, "it went on");
+  });
+
+  it("tells of a fault that comes when no event waits any more", async () => {
+    await linked();
+    const broken: IdentityGraph = {
+      ...graph,
+      members: async () => {
+        await sleep(100);
+        throw new TypeError("a mistake");
+      },
+    };
+    const rulesOf = async () => rulesWith({ user_id: 1_000 }, limit);
+    const told = new Promise<unknown>((onLateFault) => {
+      const busy = createIdentity({ graph: broken, timeoutMs: 200, longTimeoutMs: 60_000, rulesOf, onLateFault });
+      void busy.assertAll(workspace, [claimOf(EVENT, 1_000, "new")]);
+    });
+    assert.ok((await told) instanceof TypeError);
   });
 
   it("names no profile as merged that it alone held in another", async () => {
