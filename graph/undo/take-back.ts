@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TimeOf } from "../../core/clock.js";
-import { isUnavailable } from "../../core/errors.js";
+import { AppError, isUnavailable } from "../../core/errors.js";
 import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { UnlinkRequest } from "../../core/identity/api.js";
 import type { Evidence, Rules } from "../../core/identity/model.js";
@@ -42,7 +42,8 @@ export function createTakeBack({ graph, rulesOf, now, unlink, eventsWaitMs, onLa
     const { identifiers } = await graph.read(workspace, readSetWith({ keys: [key], pairs: [] }, rules));
     // The limit may have been raised since.
     if ((identifiers.get(key)?.seenWith.length ?? 0) <= (rules.sharedIdentifierLimit ?? Infinity)) return;
-    await unlink(workspace, { identifier }, { source: "shared_identifier", keyId, at: now(workspace) }, false);
+    const evidence: Evidence = { source: "shared_identifier", keyId, at: now(workspace) };
+    await unlink(workspace, { identifier }, evidence, false).catch(unlessErased);
   };
 
   const all = async (workspace: WorkspaceId, found: readonly Shared[]): Promise<void> => {
@@ -71,4 +72,9 @@ export function createTakeBack({ graph, rulesOf, now, unlink, eventsWaitMs, onLa
     isAwaited = false;
   };
   return { all, forEvents, isUnderWay: (key: IdentifierKey): boolean => underWay.has(key) };
+}
+
+/** Nobody holds one that was erased meanwhile. */
+function unlessErased(error: unknown): void {
+  if (!(error instanceof AppError && error.code === "not_found")) throw error;
 }

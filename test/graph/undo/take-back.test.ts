@@ -244,6 +244,25 @@ describe("A shared identifier that is linked to many", () => {
     assert.ok((await told) instanceof TypeError);
   });
 
+  it("is nobody's any more where it is erased meanwhile: what was asserted is answered", async () => {
+    await linked();
+    let isErased = false;
+    const erasing: IdentityGraph = {
+      ...graph,
+      members: async (...asked) => {
+        const keyId = "key0000001" as KeyId;
+        const request = { target: { profileId: asked[1] }, keyId, suppress: false, revision: null };
+        if (!isErased) await process().erase(workspace, request);
+        isErased = true;
+        return graph.members(...asked);
+      },
+    };
+    const result = await process(erasing).assert(workspace, claimOf("identify", 1_000, "f"));
+    assert.deepEqual([result.outcome, isErased], ["partial", true]);
+    assert.equal((await process().lookup(workspace, [anIdentifier("f")]))[0]!.size, 1);
+    assert.deepEqual(await process().lookup(workspace, [kiosk]), [null]);
+  });
+
   it("names no profile as merged that it alone held in another", async () => {
     const cookie = (value: string) => anIdentifier(value, "cookie_id");
     const say = (at: number, ...identifiers: Assertion["identifiers"]) =>
