@@ -1,5 +1,5 @@
 import { AppError, mismatch } from "../../core/errors.js";
-import type { Identifier } from "../../core/event/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { Erasure, ErasurePreview, ErasureTarget } from "../../core/identity/erasure.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { admitEach, withoutBlocked } from "../admit-identifiers.js";
@@ -90,7 +90,8 @@ async function targetOf(
   if (profileId !== undefined) return { profileId };
   if (identifiers === undefined)
     throw mismatch([{ path: "profile_id", message: "is required, unless you send identifiers" }]);
-  return { identifiers: await readIdentifiers({ catalog }, workspace, identifiers) };
+  const read = await readIdentifiers({ catalog }, workspace, identifiers);
+  return { identifiers: [...new Map(read.map((one) => [identifierKey(workspace, one), one])).values()] };
 }
 
 /** As they are stored, in order. A value that was blocked later is one too. */

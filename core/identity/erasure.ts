@@ -1,7 +1,10 @@
 import type { Identifier } from "../event/event.js";
 import type { ErasureId, KeyId, ProfileId, Tomb, Uid, WorkspaceId } from "../ids.js";
 
-/** The profile that the uid of any of its identifiers names, or those of identifiers; these may be unknown, and are erased for the future too. */
+/**
+ * The profile that the uid of any of its identifiers names, or those of identifiers, each named once; these may be unknown, and are erased
+ * for the future too.
+ */
 export type ErasureTarget = { readonly profileId: ProfileId } | { readonly identifiers: readonly Identifier[] };
 
 export interface ErasureRequest {

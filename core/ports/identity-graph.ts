@@ -173,11 +173,11 @@ export interface Erasures {
   /** What it buried, by tomb, after `after`: all of it once `isGone`. */
   buried(workspace: WorkspaceId, erasureId: ErasureId, page: Page<Buried["tomb"]>): Promise<readonly Buried[]>;
   /**
-   * Writes the record and tombstones of an erasure that a restored store lacks. Of a record that stands, a later time and the given
-   * suppression or its end take the place of its own, unless its own were said later, and it is open again if it so covers more; the rest
-   * stays. It takes nobody out of a profile. Records of changes that name somebody who is in no profile and whom it had not buried are
-   * hidden and redacted as those of `erase` are: it is open again for that. Throws `conflict`, and writes nothing, where the id is that of
-   * an erasure of another workspace of this graph.
+   * Writes the record and tombstones of an erasure that a restored store lacks, each tombstone once, however often it is given. Of a
+   * record that stands, a later time and the given suppression or its end take the place of its own, unless its own were said later, and
+   * it is open again if it so covers more; the rest stays. It takes nobody out of a profile. Records of changes that name somebody who is
+   * in no profile and whom it had not buried are hidden and redacted as those of `erase` are: it is open again for that. Throws
+   * `conflict`, and writes nothing, where the id is that of an erasure of another workspace of this graph.
    */
   restoreErasure(workspace: WorkspaceId, erasure: Erasure, buried: readonly Buried[]): Promise<void>;
 }

@@ -109,11 +109,13 @@ SET w.erased = true
 MERGE (e:Erasure {id: $q.id})
 ${ON_CREATE_ERASURE}`;
 
+/** One that is given twice leaves one tombstone: no row sees what another one creates. */
 export const BURY = `CYPHER replan=skip
 MATCH (e:Erasure {id: $q.id}) USING INDEX SEEK e:Erasure(id)
 WHERE e.ws = $q.ws
-UNWIND $q.buried AS b
-OPTIONAL MATCH (old:Tombstone {erasure: e.id, tomb: b.tomb}) USING INDEX SEEK old:Tombstone(erasure, tomb)
+UNWIND $q.buried AS given
+WITH e, given.tomb AS tomb, head(collect(given)) AS b
+OPTIONAL MATCH (old:Tombstone {erasure: e.id, tomb: tomb}) USING INDEX SEEK old:Tombstone(erasure, tomb)
 WITH e, b, old
 WHERE old IS NULL
 CREATE (:Tombstone {tomb: b.tomb, uid: b.uid, ws: e.ws, erasure: e.id})-[:LEFT_BY]->(e)`;

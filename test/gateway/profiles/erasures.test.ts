@@ -129,6 +129,17 @@ describe("Erasures", () => {
     assert.equal((await workspace.settled(later.body["event_id"], "dropped")).body["status"], "dropped");
   });
 
+  it("count who is named twice once", async () => {
+    const workspace = await app().workspace();
+    await workspace.schema();
+    const identifiers = [email("Ada@Example.com"), email("ada@example.com"), cookie("c-1"), cookie("c-1")];
+    const preview = await workspace.send("POST", "/v1/erasures?dry_run=true", { identifiers });
+    assert.deepEqual(at(preview.body, "identifiers"), { email: 1, cookie_id: 1 }, preview.text);
+    const erased = await workspace.send("POST", "/v1/erasures", { identifiers });
+    const { body: receipt } = await completed(workspace, textAt(erased.body, "erasure_id"));
+    assert.deepEqual(receipt["identifiers"], { email: 1, cookie_id: 1 });
+  });
+
   it("refuse what they cannot read, and know only their own workspace", async () => {
     const [workspace, other] = [await app().workspace(), await app().workspace()];
     const identified = await workspace.send("POST", "/v1/identify", { identifiers: [email("ada@example.com")] });
