@@ -214,16 +214,18 @@ function prepareSeenWith(database: Database, { show }: HiddenKeys) {
     const [namespaces, list] = [new Set(limited), JSON.stringify(limited)];
     for (const [key, seen] of snapshot.identifiers) {
       const row = snapshot.rowIds.get(key)!;
-      const seenWith = new Set<IdentifierKey | HiddenKey>(
+      let seenWith: readonly (IdentifierKey | HiddenKey)[] = show(
         storedOf(stored.get([row])).filter((one) => namespaces.has(namespaceOfHidden(one))),
+        keys,
       );
       const linkedMax = hasLimited(snapshot, key, namespaces) ? seenWithMax : 0;
       for (const side of sides) {
-        if (seenWith.size >= linkedMax) break;
-        for (const [blob] of side.all([row, list, seenWithMax])) seenWith.add(keyOf(blob as Buffer));
+        if (seenWith.length >= linkedMax) break;
+        const linked = side.all([row, list, seenWithMax]).map(([blob]) => keyOf(blob as Buffer));
+        // Who is linked by now may be among those that were kept apart once, and counts once.
+        if (linked.length > 0) seenWith = show([...seenWith, ...linked], keys);
       }
-      if (seenWith.size > 0)
-        snapshot.identifiers.set(key, { ...seen, seenWith: show([...seenWith], keys).slice(0, seenWithMax) });
+      if (seenWith.length > 0) snapshot.identifiers.set(key, { ...seen, seenWith: seenWith.slice(0, seenWithMax) });
     }
   };
 }

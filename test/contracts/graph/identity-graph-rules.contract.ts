@@ -214,6 +214,24 @@ export const identityGraphRules: Contract<IdentityGraph> = {
     assert.deepEqual(hidden(await seenWithOf(again, workspace, device, ["user_id"])), people);
   },
 
+  "read shows all of them, up to those asked for, also where some were kept apart before they were linked": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    const device = anIdentifier("tv", "device_id");
+    const later = Array.from({ length: 4 }, (_, i) => mail(`m${i}`));
+    // One is older than the device, and the others are not.
+    await step(port, workspace, anAssertion(ann));
+    await step(port, workspace, anAssertion(ann, device));
+    for (const one of later) await step(port, workspace, anAssertion(device, one));
+    const key = identifierKey(workspace, device);
+    await write(port, workspace, [device], () => ({
+      seenWith: [{ key, seenWith: keys(workspace, ...later), isShared: false }],
+    }));
+    const shown = await seenWithOf(port, workspace, device, ["user_id", "email"], 6);
+    assert.deepEqual(hidden(shown), hidden(keys(workspace, ann, ...later)));
+  },
+
   "read shows keys of the read set as they are, and of those that it stores no other": async ({ port }) => {
     const workspace = aWorkspace();
     const device = anIdentifier("tv", "device_id");
