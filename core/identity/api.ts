@@ -16,7 +16,7 @@ import type {
 } from "./model.js";
 import type { WalkedProfile } from "./pages.js";
 import type { Known } from "./tombstone.js";
-import type { ChangePage, HistoryPage, LinkPage, MemberPage, WalkPage } from "./pages.js";
+import type { ChangePage, HistoryPage, LinkPage, MemberPage, SharedPage, WalkPage } from "./pages.js";
 
 export interface PathLink {
   readonly from: Identifier;
@@ -214,7 +214,7 @@ export interface Identity {
   /** Changes of the profile or any of its identifiers, newest first; follows retired ids. With `isOwn`, of the identifier of this id alone, perhaps only recent ones. */
   history(workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): Promise<readonly Change[]>;
   /** Identifiers beyond the shared identifier limit, by uid. */
-  sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<readonly Member[]>;
+  sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<SharedPage>;
   /** Those of these uids that the workspace has. */
   identifiersOf(workspace: WorkspaceId, uids: readonly Uid[]): Promise<ReadonlyMap<Uid, Identifier>>;
   /** What the rule of shared identifiers knows each of them by, opaque and without the workspace. */

@@ -19,6 +19,13 @@ export interface MemberPage {
   readonly after: Uid | null;
 }
 
+/** Shared identifiers, perhaps fewer than asked for. */
+export interface SharedPage {
+  readonly members: readonly Member[];
+  /** Where to go on; null at the end. */
+  readonly next: Uid | null;
+}
+
 export interface LinkPage {
   readonly limit: number;
   readonly after: { readonly from: Uid; readonly to: Uid } | null;

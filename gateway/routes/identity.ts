@@ -8,7 +8,7 @@ import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
 import { EMAIL, USER } from "../shapes/examples.js";
 import { IDENTIFIER, integerOrNull, nullable, record, UUID } from "../shapes/fields.js";
-import { list } from "../shapes/page.js";
+import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
 import { LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
 const LIMIT = { shared_identifier_limit: integerOrNull(1, 100) };
@@ -17,6 +17,7 @@ const SETTINGS = record(IDENTITY_SETTINGS);
 
 /** The path and its bridges. */
 const EXPLAIN_BYTES = 2 * LINKS_BYTES_MAX;
+const SHARED_BYTES = 1_024;
 
 /** Why two are one person, which identifiers are shared, and what the workspace set. */
 export function identityRoutes(services: Services): readonly Route[] {
@@ -57,26 +58,34 @@ export function identityRoutes(services: Services): readonly Route[] {
         });
       },
     }),
-    list({
+    route({
+      method: "get",
       path: "/v1/identity/shared-identifiers",
       operationId: "listSharedIdentifiers",
       tag: "Identity",
       summary: "Identifiers that too many people share",
       example: {},
       access,
-      name: "shared_identifiers",
-      item: record({ ...SHOWN_IDENTIFIER.properties, profile_id: nullable(UUID) }),
-      read: async ({ workspace }, { limit, after }) => {
-        const page = { limit, after: (after?.[0] ?? null) as Uid | null };
-        const members = await identity.sharedIdentifiers(workspace, page);
-        const refs = await identity.lookup(
-          workspace,
-          members.map(({ identifier }) => identifier),
-        );
-        return members.map(({ uid, identifier }, i) => ({ uid, identifier, profileId: refs[i]?.profileId ?? null }));
+      query: PAGE,
+      responses: {
+        200: record({
+          shared_identifiers: Type.Array(record({ ...SHOWN_IDENTIFIER.properties, profile_id: nullable(UUID) })),
+          next_cursor: NEXT_CURSOR,
+        }),
       },
-      position: ({ uid }) => [uid],
-      show: ({ identifier: { namespace, value }, profileId }) => ({ namespace, value, profile_id: profileId }),
+      handle: async ({ workspace, page: { limit, after, cursorOf }, takeBytes }) => {
+        await takeBytes(limit * SHARED_BYTES);
+        const page = { limit, after: (after?.[0] ?? null) as Uid | null };
+        const { members, next } = await identity.sharedIdentifiers(workspace, page);
+        const identifiers = members.map(({ identifier }) => identifier);
+        const refs = await identity.lookup(workspace, identifiers);
+        return reply(200, {
+          shared_identifiers: identifiers.map(({ namespace, value }, i) => {
+            return { namespace, value, profile_id: refs[i]?.profileId ?? null };
+          }),
+          next_cursor: next === null ? null : cursorOf([next]),
+        });
+      },
     }),
     route({
       method: "get",

@@ -2,12 +2,14 @@ import { AppError } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { Uid, WorkspaceId } from "../../core/ids.js";
 import type { Member, Rules } from "../../core/identity/model.js";
-import type { MemberPage } from "../../core/identity/pages.js";
+import type { MemberPage, SharedPage } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { readSetWith } from "./read-set.js";
 
 /** Each has many links, and reading it goes through the newest of them. */
 const LOOKED_AT_ONCE = 32;
+/** About so many are looked at for one page: after the limit was raised, none of many thousands may be beyond it. */
+const LOOKED_MAX = 320;
 
 /** Once it is expired nobody waits for the answer. */
 interface Call {
@@ -34,16 +36,19 @@ export function createCurrentSharedIdentifiers(
     return ({ uid }: Member) => still.has(uid);
   };
   return {
-    list: async (workspace: WorkspaceId, { limit, after }: MemberPage, call: Call): Promise<readonly Member[]> => {
+    list: async (workspace: WorkspaceId, { limit, after }: MemberPage, call: Call): Promise<SharedPage> => {
       const rules = await rulesOf(workspace);
-      if (rules.sharedIdentifierLimit === null) return [];
-      const found: Member[] = [];
-      for (let last = after; ;) {
-        const marked = await graph.sharedIdentifiers(workspace, { limit, after: last });
-        found.push(...marked.filter(await isStill(workspace, marked, rules, call)));
-        if (marked.length < limit || found.length >= limit) return found.slice(0, limit);
+      if (rules.sharedIdentifierLimit === null) return { members: [], next: null };
+      const members: Member[] = [];
+      let last = after;
+      for (let looked = 0; looked < LOOKED_MAX; looked += limit) {
+        const marked = await graph.sharedIdentifiers(workspace, { limit: limit + 1, after: last });
+        members.push(...marked.filter(await isStill(workspace, marked, rules, call)));
+        if (members.length > limit) return { members: members.slice(0, limit), next: members[limit - 1]!.uid };
+        if (marked.length <= limit) return { members, next: null };
         last = marked.at(-1)!.uid;
       }
+      return { members, next: last };
     },
     /** The same members, each marked by the present limit. */
     marked: async (workspace: WorkspaceId, members: readonly Member[], call: Call): Promise<readonly Member[]> => {

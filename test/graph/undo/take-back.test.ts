@@ -85,7 +85,7 @@ describe("A shared identifier that is linked to many", () => {
     await linked();
     await assert.rejects(process(endingAt(graph, 1)).assert(workspace, claimOf("identify", 1_000, "f")), isUnavailable);
     assert.deepEqual([await sizeOfKiosk(), (await takeBacks()).length], [6, 0], "marked, and linked still");
-    assert.equal((await process().sharedIdentifiers(workspace, { limit: 10, after: null })).length, 1);
+    assert.equal((await process().sharedIdentifiers(workspace, { limit: 10, after: null })).members.length, 1);
     const result = await process().assert(workspace, claimOf("identify", 1_000, "f"));
     assert.deepEqual(result.dropped, [{ identifier: kiosk, rule: "shared_identifier" }]);
     assert.deepEqual([await sizeOfKiosk(), (await takeBacks()).length], [1, 1]);

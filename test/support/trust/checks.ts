@@ -82,7 +82,7 @@ async function checkLists(identity: Identity, workspace: WorkspaceId, state: Tru
   const forbiddenPairs = await identity.forbiddenPairs(workspace, ALL);
   const pairs = forbiddenPairs.map(({ from, to }) => pairName([nameOf(from), nameOf(to)]));
   assert.deepEqual(pairs.toSorted(), [...state.forbiddenPairs.keys()].toSorted(), "forbidden pairs");
-  const sharedIdentifiers = await identity.sharedIdentifiers(workspace, ALL);
+  const { members: sharedIdentifiers } = await identity.sharedIdentifiers(workspace, ALL);
   assert.deepEqual(
     sharedIdentifiers.map(({ identifier }) => nameOf(identifier)).toSorted(),
     [...state.sharedIdentifiers].filter((name) => isShared(state, name)).toSorted(),
