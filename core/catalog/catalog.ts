@@ -96,7 +96,7 @@ export interface Namespace {
 
 /** The identity settings of a workspace. */
 export interface IdentitySettings {
-  /** An identifier seen with more distinct values of limited namespaces than this stops linking; null: off. */
+  /** An identifier seen with more distinct values of limited namespaces of kind `person` than this stops linking; null: off. */
   readonly sharedIdentifierLimit: number | null;
   /** Whether a sending key may add a namespace just by using it. */
   readonly sendingKeysAddNamespaces: boolean;

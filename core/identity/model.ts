@@ -32,7 +32,7 @@ export interface Assertion {
 export interface Rules {
   /** Namespace -> values in one profile; those without a limit are not here. */
   readonly limits: ReadonlyMap<string, number>;
-  /** An identifier seen with more values of limited namespaces than this stops linking; null: off. */
+  /** An identifier seen with more values of limited namespaces of kind `person` than this stops linking; null: off. */
   readonly sharedIdentifierLimit: number | null;
   /** Priority of a namespace: the higher number is kept. */
   readonly priorityOf: (namespace: string) => number;
@@ -178,7 +178,7 @@ export interface UnlinkedPlan {
   readonly changeId: ChangeId;
 }
 
-/** Values of limited namespaces that a rule kept apart from the identifier; added to those already stored. */
+/** Values of limited namespaces of kind `person` that a rule kept apart from the identifier; added to those already stored. */
 export interface SeenWithPlan {
   readonly key: IdentifierKey;
   readonly seenWith: readonly (IdentifierKey | HiddenKey)[];

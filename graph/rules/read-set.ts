@@ -30,13 +30,20 @@ function pairsOf(keys: readonly IdentifierKey[]): readonly Pair[] {
 export const readSetOf = (keys: readonly IdentifierKey[]): ReadSet => ({ keys, pairs: pairsOf(keys) });
 
 /** Also with what the rules need. */
-export const readSetWith = (want: ReadSet, { limits, sharedIdentifierLimit }: Rules): RulesReadSet => ({
+export const readSetWith = (want: ReadSet, rules: Rules): RulesReadSet => ({
   ...want,
   rules:
-    sharedIdentifierLimit === null
+    rules.sharedIdentifierLimit === null
       ? NOT_SEEN_WITH
-      : { limited: [...limits.keys()], seenWithMax: sharedIdentifierLimit + 1 },
+      : {
+          limited: [...rules.limits.keys()].filter((namespace) => isCounted(rules, namespace)),
+          seenWithMax: rules.sharedIdentifierLimit + 1,
+        },
 });
+
+/** Whether its values count as people whom an identifier was seen with. A person may have many devices, whatever their limit. */
+export const isCounted = ({ limits, isPerson }: Rules, namespace: string): boolean =>
+  limits.has(namespace) && isPerson(namespace);
 
 const NOT_SEEN_WITH: RulesReadSet["rules"] = { limited: [], seenWithMax: 0 };
 

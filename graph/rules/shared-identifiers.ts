@@ -2,24 +2,21 @@ import type { Identifier } from "../../core/event/event.js";
 import type { IdentifierKey } from "../../core/ids.js";
 import { pairKey, type Rules } from "../../core/identity/model.js";
 import { workingComponentOf, isLinked, type SeenWith, type WorkingState } from "./working-state.js";
-import type { Request } from "./read-set.js";
+import { isCounted, type Request } from "./read-set.js";
 
 /** Of a request, whom it names. */
 interface Naming extends Pick<Request, "keys"> {
   readonly assertion: Pick<Request["assertion"], "identifiers">;
 }
 
-/** Positions of the identifiers that were seen with too many values of limited namespaces. */
-export function sharedIdentifiersOf(
-  working: WorkingState,
-  request: Naming,
-  { limits, sharedIdentifierLimit }: Rules,
-): ReadonlySet<number> {
+/** Positions of the identifiers that were seen with too many people. */
+export function sharedIdentifiersOf(working: WorkingState, request: Naming, rules: Rules): ReadonlySet<number> {
+  const { limits, sharedIdentifierLimit } = rules;
   const found = new Set<number>();
   if (sharedIdentifierLimit === null || limits.size === 0) return found;
   for (const [position, key] of request.keys.entries()) {
     const seenWith = new Set(seenWithOf(working, key));
-    for (const other of limitedOthers(request, position, limits)) seenWith.add(other);
+    for (const other of peopleBeside(request, position, rules)) seenWith.add(other);
     if (seenWith.size > sharedIdentifierLimit) found.add(position);
   }
   return found;
@@ -38,7 +35,7 @@ export function recordSeenWith(
     const seen = working.snapshot.identifiers.get(key);
     if (seen === undefined && !working.created.has(key)) continue;
     const seenWith = seenWithOf(working, key);
-    const news = limitedOthers(request, position, limits).filter((other) => !seenWith.has(other));
+    const news = peopleBeside(request, position, rules).filter((other) => !seenWith.has(other));
     const apart = news.filter((other) => !isLinked(working, pairKey(key, other)));
     const isShared = sharedIdentifiers.has(position);
     // One more than the limit is enough. What a shared identifier is still linked to is noted too: its links are taken back.
@@ -86,9 +83,6 @@ export const isHeldThoughShared = (working: WorkingState, key: IdentifierKey): b
 const seenWithOf = ({ snapshot, seenWith }: WorkingState, key: IdentifierKey): SeenWith =>
   seenWith.get(key) ?? new Set(snapshot.identifiers.get(key)?.seenWith);
 
-const limitedOthers = (
-  { assertion, keys }: Naming,
-  position: number,
-  limits: Rules["limits"],
-): readonly IdentifierKey[] =>
-  keys.filter((_, other) => other !== position && limits.has(assertion.identifiers[other]!.namespace));
+/** The people whom the request names beside this one. */
+const peopleBeside = ({ assertion, keys }: Naming, position: number, rules: Rules): readonly IdentifierKey[] =>
+  keys.filter((_, other) => other !== position && isCounted(rules, assertion.identifiers[other]!.namespace));

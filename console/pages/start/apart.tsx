@@ -11,7 +11,7 @@ export interface ApartState {
   readonly isDone: boolean;
   readonly loginLimit: number | null | undefined;
   readonly sharedLimit: number | null | undefined;
-  /** The shared identifier limit counts nothing else than values of namespaces that have a limit. Null while it is not known. */
+  /** Whether the shared identifier limit counts any namespace's values. Null while it is not known. */
   readonly hasLimits: boolean | null;
   readonly reload: () => void;
   readonly error: unknown;
@@ -25,7 +25,9 @@ export function useApart(): ApartState {
   const [loginLimit, sharedLimit] = [user.data?.limit, settings.data?.shared_identifier_limit];
   return {
     // What is set for user_id is a limit before the list is read again.
-    hasLimits: typeof loginLimit === "number" || (all.data?.some(({ limit }) => limit !== null) ?? null),
+    hasLimits:
+      typeof loginLimit === "number" ||
+      (all.data?.some(({ limit, kind }) => limit !== null && kind === "person") ?? null),
     isDone: typeof loginLimit === "number" && typeof sharedLimit === "number",
     loginLimit,
     sharedLimit,
@@ -75,8 +77,8 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
         text={
           <>
             An identifier that is seen with more than {sharedLimit ?? SHARED_LIMIT} people, such as the device of a
-            kiosk, is unlinked and links nobody any more. Only values of namespaces that have a limit of their own are
-            counted as people.
+            kiosk, is unlinked and links nobody any more. Only values of namespaces of kind “person” that have a limit
+            of their own are counted as people.
           </>
         }
         state={sharedLimit}

@@ -98,7 +98,7 @@ const Whole = ({ text, what }: { readonly text: string; readonly what: string })
 /** Null while it is not known. */
 function useHasLimits(): boolean | null {
   const all = useWhole<Namespace>("/v1/namespaces?limit=100", "namespaces").data;
-  return all?.some(({ limit }) => limit !== null) ?? null;
+  return all?.some(({ limit, kind }) => limit !== null && kind === "person") ?? null;
 }
 
 const ADDS = "Sending keys may add namespaces";
@@ -149,7 +149,8 @@ function Identity({
         hint={
           <>
             An identifier that is seen with more people than this, such as the device of a kiosk, is unlinked and links
-            nobody any more. Only values of namespaces that have a limit of their own are counted as people. Empty: off.
+            nobody any more. Only values of namespaces of kind “person” that have a limit of their own are counted as
+            people. Empty: off.
           </>
         }
         wrong={wrongOf(storing.error, "shared_identifier_limit")}

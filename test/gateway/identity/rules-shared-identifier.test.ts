@@ -120,3 +120,21 @@ table("A shared identifier limit beside a limit", rulesWith({ user_id: 1 }, 2), 
     seenWith: ["d:tab +u:bob"],
   },
 ]);
+
+table("A shared identifier limit beside a limit of devices", rulesWith({ user_id: 1, device_id: 20 }, 2), [
+  {
+    says: "a person with more devices than that is no shared_identifier",
+    asks: ["identify", "u:ann d:1 d:2 d:3"],
+    outcome: "created",
+    kept: "u:ann d:1 d:2 d:3",
+  },
+  {
+    says: "a device with more logins than that is one",
+    world: { profiles: ["u:1 d:kiosk"], seenWith: { "d:kiosk": "u:1 u:2" } },
+    asks: ["identify", "u:3 d:kiosk"],
+    outcome: "partial",
+    kept: "u:3",
+    dropped: ["d:kiosk shared_identifier"],
+    seenWith: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
+  },
+]);

@@ -86,13 +86,13 @@ function facetAlone(state: TrustState, sharedIdentifiers: readonly Name[], names
   return { kept: [facet!], dropped: [...dropped, ...apart.map((name) => [name, "unlinked"] as const)] };
 }
 
-const limitedOf = ({ rules }: TrustState, names: readonly Name[]): readonly Name[] =>
-  names.filter((name) => rules.limits.has(namespaceOf(name)));
+const peopleOf = ({ rules }: TrustState, names: readonly Name[]): readonly Name[] =>
+  names.filter((name) => rules.limits.has(namespaceOf(name)) && rules.isPerson(namespaceOf(name)));
 const othersOf = (state: TrustState, names: readonly Name[], name: Name): readonly Name[] =>
-  limitedOf(state, names).filter((other) => other !== name);
+  peopleOf(state, names).filter((other) => other !== name);
 
 const seenWithOf = (state: TrustState, name: Name): ReadonlySet<Name> =>
-  new Set(limitedOf(state, [...linkedTo(state, name), ...(state.seenWith.get(name) ?? [])]));
+  new Set(peopleOf(state, [...linkedTo(state, name), ...(state.seenWith.get(name) ?? [])]));
 
 /**
  * Unlinks the shared identifiers that assertions since the last call came upon and that are linked to anybody. `notedOf` tells what the

@@ -14,7 +14,7 @@ const OFF = "The shared identifier limit is off";
 const SET = "Set the shared identifier limit";
 const COUNTED = (
   <>
-    Only values of namespaces that have a limit of their own are counted as people: without one in{" "}
+    Only values of namespaces of kind “person” that have a limit of their own are counted as people: without one in{" "}
     <a href="#/namespaces">Namespaces</a>, no identifier is ever shared.
   </>
 );
