@@ -188,8 +188,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
     resolve: (workspace, profileId) => within(() => graph.resolve(workspace, profileId)),
     resolveAll: (...asked) => within(() => graph.resolveAll(...asked)),
     lookup: (workspace, identifiers) => within(() => lookUp.profiles(workspace, identifiers)),
-    named: (workspace, identifiers) =>
-      within(async () => lookUp.named(workspace, identifiers, await rulesOf(workspace))),
+    named: (workspace, event) => within(async () => lookUp.named(workspace, event, await rulesOf(workspace))),
     members: (workspace, profileId, page) =>
       within(async (call) =>
         sharedIdentifiers.marked(workspace, await graph.members(workspace, profileId, page), call),

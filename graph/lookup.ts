@@ -2,7 +2,7 @@ import { AppError } from "../core/errors.js";
 import { identifierKey, type Identifier } from "../core/event/event.js";
 import type { ProfileId, Uid, WorkspaceId } from "../core/ids.js";
 import type { FoundIdentifier } from "../core/identity/api.js";
-import type { ProfileRef, Rules } from "../core/identity/model.js";
+import type { Assertion, ProfileRef, Rules } from "../core/identity/model.js";
 import type { Known } from "../core/identity/tombstone.js";
 import type { ChangeLog, GraphTransactions, ProfileReads } from "../core/ports/identity-graph.js";
 import { readSetWith } from "./rules/read-set.js";
@@ -37,12 +37,13 @@ export function createLookup(graph: Reads) {
     /** Read together: what an identifier was seen with counts the others only once. */
     named: async (
       workspace: WorkspaceId,
-      identifiers: readonly Identifier[],
+      event: Pick<Assertion, "identifiers" | "scoped">,
       rules: Rules,
     ): Promise<readonly Known[]> => {
+      const { identifiers } = event;
       const keys = identifiers.map((one) => identifierKey(workspace, one));
       const snapshot = await graph.read(workspace, readSetWith({ keys: [...new Set(keys)], pairs: [] }, rules));
-      const shared = sharedIdentifiersOf(createWorkingState(snapshot), { assertion: { identifiers }, keys }, rules);
+      const shared = sharedIdentifiersOf(createWorkingState(snapshot), { assertion: event, keys }, rules);
       return keys.map((key, n) => ({
         isKnown: snapshot.identifiers.has(key),
         isPerson: rules.isPerson(identifiers[n]!.namespace),

@@ -7,7 +7,7 @@ import type { Services } from "../services.js";
 export type JudgeServices = Pick<Services, "identity" | "erasures">;
 
 /** What names people, and when. */
-export type Naming = Pick<EventRecord, "identifiers" | "receivedAt" | "effectiveTs">;
+export type Naming = Pick<EventRecord, "identifiers" | "scoped" | "receivedAt" | "effectiveTs">;
 
 /**
  * For each of them, what refuses it: as the graph would say if it were to be linked. It is asked about what never comes to be linked.
@@ -27,7 +27,7 @@ export async function refusalsOf(
       const times = timesOf(one);
       const stones = one.identifiers.map((identifier) => tombstones.get(keyOf(identifier)) ?? null);
       if (!stones.some((stone) => stone !== null && holds(stone, times))) return null;
-      const known = await identity.named(workspace, one.identifiers);
+      const known = await identity.named(workspace, one);
       const named = known.map((each, n) => Object.assign({ tombstone: stones[n]! }, each));
       return judgeErased(named, times).refusedBy;
     }),

@@ -173,7 +173,7 @@ export interface Identity {
   /** Never creates: the profile of each identifier, null where it is unknown. */
   lookup(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly (FoundIdentifier | null)[]>;
   /** The same for what one event names: who each is by the rules of now, as if the event were to be linked. */
-  named(workspace: WorkspaceId, identifiers: readonly Identifier[]): Promise<readonly Known[]>;
+  named(workspace: WorkspaceId, event: Pick<Assertion, "identifiers" | "scoped">): Promise<readonly Known[]>;
   /**
    * Live profiles by id (age), after `after`, with the members of those that have no more than `membersMax`: a walk over all of them
    * meets each that keeps its id exactly once.

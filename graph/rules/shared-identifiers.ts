@@ -6,7 +6,7 @@ import { isCounted, type Request } from "./read-set.js";
 
 /** Of a request, whom it names. */
 interface Naming extends Pick<Request, "keys"> {
-  readonly assertion: Pick<Request["assertion"], "identifiers">;
+  readonly assertion: Pick<Request["assertion"], "identifiers" | "scoped">;
 }
 
 /** Positions of the identifiers that were seen with too many people. */
@@ -83,6 +83,12 @@ export const isHeldThoughShared = (working: WorkingState, key: IdentifierKey): b
 const seenWithOf = ({ snapshot, seenWith }: WorkingState, key: IdentifierKey): SeenWith =>
   seenWith.get(key) ?? new Set(snapshot.identifiers.get(key)?.seenWith);
 
-/** The people whom the request names beside this one. */
-const peopleBeside = ({ assertion, keys }: Naming, position: number, rules: Rules): readonly IdentifierKey[] =>
-  keys.filter((_, other) => other !== position && isCounted(rules, assertion.identifiers[other]!.namespace));
+/**
+ * The people whom the request names beside this one. What a collect-only key says counts for devices alone: everybody can read such a
+ * key, and could have a known e-mail address taken from its profile by naming it with logins that are made up.
+ */
+function peopleBeside({ assertion, keys }: Naming, position: number, rules: Rules): readonly IdentifierKey[] {
+  const { identifiers, scoped } = assertion;
+  if (scoped === true && rules.isPerson(identifiers[position]!.namespace)) return [];
+  return keys.filter((_, other) => other !== position && isCounted(rules, identifiers[other]!.namespace));
+}

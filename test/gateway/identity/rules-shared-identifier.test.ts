@@ -121,6 +121,43 @@ table("A shared identifier limit beside a limit", rulesWith({ user_id: 1 }, 2), 
   },
 ]);
 
+table("A shared identifier limit and what a collect-only key says", rulesWith({ user_id: 1, email: 1 }, 2), [
+  {
+    says: "an e-mail address that it names with one login more stays with its person",
+    world: { profiles: ["u:ann e:ann"], seenWith: { "e:ann": "u:ann u:1" } },
+    asks: ["page", "u:3 e:ann"],
+    outcome: "partial",
+    kept: "u:3",
+    dropped: ["e:ann limit"],
+  },
+  {
+    says: "a login that it names with one address more, too",
+    world: { profiles: ["u:ann e:ann"], seenWith: { "u:ann": "e:ann e:1" } },
+    asks: ["page", "u:ann e:3"],
+    outcome: "partial",
+    kept: "u:ann",
+    dropped: ["e:3 limit"],
+  },
+  {
+    says: "a device that it names with one login more is shared",
+    world: { profiles: ["u:1 d:kiosk"], seenWith: { "d:kiosk": "u:1 u:2" } },
+    asks: ["page", "u:3 d:kiosk"],
+    outcome: "partial",
+    kept: "u:3",
+    dropped: ["d:kiosk shared_identifier"],
+    seenWith: ["d:kiosk +u:1 u:2 u:3 shared_identifier"],
+  },
+  {
+    says: "an address that others named with too many is shared for it too",
+    world: { profiles: ["u:1 e:info"], seenWith: { "e:info": "u:1 u:2 u:3" } },
+    asks: ["page", "u:4 e:info"],
+    outcome: "partial",
+    kept: "u:4",
+    dropped: ["e:info shared_identifier"],
+    seenWith: ["e:info +u:1 u:2 u:3 shared_identifier"],
+  },
+]);
+
 table("A shared identifier limit beside a limit of devices", rulesWith({ user_id: 1, device_id: 20 }, 2), [
   {
     says: "a person with more devices than that is no shared_identifier",

@@ -50,7 +50,7 @@ export function judge(truth: Truth, names: readonly Name[], times: Times): Judge
   const left = names.filter((name) => !held.includes(name));
   const dropped = held.map((name) => `${name} ${tombOf(truth, name)!.isSuppressed ? "suppressed" : "erased"}`);
   if (held.length === 0 || times === null) return { refusedBy: null, names: left, dropped };
-  const shared = sharedIn(trust, names);
+  const shared = sharedIn(trust, { names });
   const facet = names.find((name) => !shared.has(name)) ?? names[0]!;
   const refusing = held.includes(facet)
     ? facet

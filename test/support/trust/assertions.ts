@@ -60,13 +60,14 @@ export function claim(state: TrustState, asked: Claim, changeId: ChangeId): Expe
   if (isEvent(asked) && isOld(state, others, asked.at))
     return keep(state, asked, facetAlone(state, known, others), changeId);
   const before = new Map(names.map((name) => [name, seenWithOf(state, name)]));
-  const sharedIdentifiers = sharedIdentifiersOf(state, names, before);
+  const said: Said = { names, ...(asked.scoped !== undefined && { scoped: asked.scoped }) };
+  const sharedIdentifiers = sharedIdentifiersOf(state, said, before);
   const selection = select(state, asked, names, sharedIdentifiers);
   const isRefused = asked.source === "alias" && selection.dropped.length > 0;
   const result = isRefused
     ? refuse(state, names, selection.dropped[0]![1], changeId)
     : keep(state, asked, selection, changeId);
-  noteTouches(state, names, before, sharedIdentifiers);
+  noteTouches(state, said, before, sharedIdentifiers);
   return result;
 }
 
@@ -86,10 +87,14 @@ function facetAlone(state: TrustState, sharedIdentifiers: readonly Name[], names
   return { kept: [facet!], dropped: [...dropped, ...apart.map((name) => [name, "unlinked"] as const)] };
 }
 
-const peopleOf = ({ rules }: TrustState, names: readonly Name[]): readonly Name[] =>
-  names.filter((name) => rules.limits.has(namespaceOf(name)) && rules.isPerson(namespaceOf(name)));
-const othersOf = (state: TrustState, names: readonly Name[], name: Name): readonly Name[] =>
-  peopleOf(state, names).filter((other) => other !== name);
+type Said = Pick<Claim, "scoped"> & { readonly names: readonly Name[] };
+
+const isPerson = ({ rules }: TrustState, name: Name): boolean => rules.isPerson(namespaceOf(name));
+const peopleOf = (state: TrustState, names: readonly Name[]): readonly Name[] =>
+  names.filter((name) => state.rules.limits.has(namespaceOf(name)) && isPerson(state, name));
+/** What a collect-only key says of a person counts for nothing. */
+const othersOf = (state: TrustState, { names, scoped }: Said, name: Name): readonly Name[] =>
+  scoped === true && isPerson(state, name) ? [] : peopleOf(state, names).filter((other) => other !== name);
 
 const seenWithOf = (state: TrustState, name: Name): ReadonlySet<Name> =>
   new Set(peopleOf(state, [...linkedTo(state, name), ...(state.seenWith.get(name) ?? [])]));
@@ -134,31 +139,26 @@ export const isShared = (state: TrustState, name: Name): boolean =>
   state.sharedIdentifiers.has(name) && isBeyond(state, name);
 
 /** Of what one assertion names, those that are shared once it is counted. */
-export const sharedIn = (state: TrustState, names: readonly Name[]): ReadonlySet<Name> =>
-  sharedIdentifiersOf(state, names, new Map(names.map((name) => [name, seenWithOf(state, name)])));
+export const sharedIn = (state: TrustState, said: Said): ReadonlySet<Name> =>
+  sharedIdentifiersOf(state, said, new Map(said.names.map((name) => [name, seenWithOf(state, name)])));
 
 type Touched = ReadonlyMap<Name, ReadonlySet<Name>>;
 
-function sharedIdentifiersOf(state: TrustState, names: readonly Name[], seenWith: Touched): ReadonlySet<Name> {
+function sharedIdentifiersOf(state: TrustState, said: Said, seenWith: Touched): ReadonlySet<Name> {
   const { sharedIdentifierLimit } = state.rules;
   if (sharedIdentifierLimit === null) return new Set();
   const isTooMany = (name: Name): boolean =>
-    new Set([...seenWith.get(name)!, ...othersOf(state, names, name)]).size > sharedIdentifierLimit;
-  return new Set(names.filter(isTooMany));
+    new Set([...seenWith.get(name)!, ...othersOf(state, said, name)]).size > sharedIdentifierLimit;
+  return new Set(said.names.filter(isTooMany));
 }
 
 /** No more is noted than it takes to know that the limit is exceeded. */
-function noteTouches(
-  state: TrustState,
-  names: readonly Name[],
-  before: Touched,
-  sharedIdentifiers: ReadonlySet<Name>,
-): void {
+function noteTouches(state: TrustState, said: Said, before: Touched, sharedIdentifiers: ReadonlySet<Name>): void {
   const { sharedIdentifierLimit, limits } = state.rules;
   if (sharedIdentifierLimit === null || limits.size === 0) return;
-  for (const name of names.filter((one) => state.seen.has(one))) {
+  for (const name of said.names.filter((one) => state.seen.has(one))) {
     const seenWith = before.get(name)!;
-    const apart = othersOf(state, names, name).filter(
+    const apart = othersOf(state, said, name).filter(
       (other) => !seenWith.has(other) && !isLinked(state, [name, other]),
     );
     const isHeld = sharedIdentifiers.has(name) && linkedTo(state, name).length > 0;
