@@ -9,6 +9,8 @@ describeConsole("set up", (console) => {
   it("leads by mouse from a key to the first profile, and to the two settings", async () => {
     const workspace = await fresh();
     const schemaId = await workspace.schema();
+    // Devices are no people, so a limit of theirs counts nobody.
+    await workspace.send("PUT", "/v1/namespaces/device_id", { limit: 20 });
     const { page, look } = await console().open(workspace, { path: "/start" });
     await page.getByText("Waiting for the first event").waitFor();
     await look("start-empty");
