@@ -18,11 +18,13 @@ export interface QueryOptions {
   readonly isAskedHidden?: boolean;
   /** It is read again when this is another one. */
   readonly stamp?: string;
+  /** How the text of an answer is understood, always by the same function; as JSON if it is not said. */
+  readonly read?: (text: string) => unknown;
 }
 
 /** Reads a path and keeps it fresh: again when the service was away, and every so often. A null path reads nothing. */
 export function useQuery<Data>(path: string | null, options: QueryOptions = {}): Query<Data> {
-  const { every, isAskedHidden = false, stamp } = options;
+  const { every, isAskedHidden = false, stamp, read: readText } = options;
   const [state, setState] = useState<{ path: string | null; data: Data | null; error: unknown; isLoading: boolean }>({
     path,
     data: null,
@@ -48,7 +50,7 @@ export function useQuery<Data>(path: string | null, options: QueryOptions = {}):
       const of = newest.current;
       setState((last) => ({ path, data: last.path === path ? last.data : null, error: null, isLoading: true }));
       try {
-        const data = await api<Data>("GET", path, undefined, { signal: abort.signal });
+        const data = await api<Data>("GET", path, undefined, { signal: abort.signal, read: readText });
         if (!abort.signal.aborted) setState({ path, data, error: null, isLoading: false });
       } catch (error) {
         if (abort.signal.aborted) return;
@@ -111,14 +113,15 @@ async function readOn<Item>(
   asked: Record<"path" | "name", string> & {
     readonly wanted: { readonly current: number };
     readonly signal: AbortSignal;
+    readonly read: QueryOptions["read"];
   },
   pages: readonly PageOf<Item>[],
 ): Promise<readonly PageOf<Item>[]> {
-  const { path, name, wanted, signal } = asked;
+  const { path, name, wanted, signal, read } = asked;
   const cursor = cursorOf(pages);
   if (cursor === null || (pages.length >= wanted.current && itemsOf(name, pages.at(-1)!).length > 0)) return pages;
   const joined = `${path}${path.includes("?") ? "&" : "?"}cursor=${encodeURIComponent(cursor)}`;
-  const page = await api<PageOf<Item>>("GET", joined, undefined, { signal });
+  const page = await api<PageOf<Item>>("GET", joined, undefined, { signal, read });
   return readOn(asked, [...pages, page]);
 }
 
@@ -143,7 +146,10 @@ export function usePages<Item>(path: string | null, name: string, options: Query
     let found = before;
     try {
       // When the first page was read again, so are the others, which might not follow it any more. Until then all stay as they are.
-      found = await readOn({ path: of, name, wanted, signal }, before[0] === from ? before : [from]);
+      found = await readOn(
+        { path: of, name, wanted, signal, read: options.read },
+        before[0] === from ? before : [from],
+      );
       if (!signal.aborted) setPages(found);
     } catch (failed) {
       if (!signal.aborted) setError(failed);

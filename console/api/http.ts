@@ -45,6 +45,8 @@ export interface Asking {
   readonly isOfAnyKey?: boolean;
   readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
+  /** How the text of the answer is understood; as JSON if it is not said. */
+  readonly read?: ((text: string) => unknown) | undefined;
 }
 
 /** The answer as it comes, once it is a good one. `path` begins with `/`. A text is sent as it is. */
@@ -84,10 +86,12 @@ export async function ask(method: Method, path: string, body?: unknown, asking: 
 /** A proxy may tell a date, too. */
 const secondsOf = (told: string | null): number | null => (told !== null && /^\d+$/.test(told) ? Number(told) : null);
 
-/** The answer's JSON. */
-export async function api<Answer>(method: Method, path: string, body?: unknown, asking?: Asking): Promise<Answer> {
+/** What the answer says. */
+export async function api<Answer>(method: Method, path: string, body?: unknown, asking: Asking = {}): Promise<Answer> {
   const response = await ask(method, path, body, asking);
-  return (response.status === 204 ? undefined : await response.json()) as Answer;
+  if (response.status === 204) return undefined as Answer;
+  const { read = JSON.parse } = asking;
+  return read(await response.text()) as Answer;
 }
 
 /** Whether such an item is in a list of `/v1`, page by page. `name` is the member of the answer that holds the items. */

@@ -89,5 +89,6 @@ export interface WholeLetter extends Omit<DeadLetter, "error"> {
   readonly timestamp: string | null;
   readonly received_at: string | null;
   readonly errors: readonly ErrorItem[];
-  readonly payload: unknown;
+  /** As the text that was sent. */
+  readonly payload: string;
 }

@@ -17,6 +17,8 @@ export {
   Id,
   Json,
   Num,
+  pretty,
+  Sent,
   shorten,
   showNumber,
   Term,

@@ -157,7 +157,53 @@ const UNSEEN = /[\p{Cc}\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-
 export const visible = (text: string): string =>
   text.replace(UNSEEN, (one) => `\\u${one.codePointAt(0)!.toString(16).padStart(4, "0")}`);
 
-/** JSON as text: nothing in it is ever markup, and it stays JSON. */
+/** A string, space, an empty list or object, or what begins, parts or ends something. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|\s+|\{\s*\}|\[\s*\]|[{}[\],:]/g;
+
+/** JSON on several lines, and else as it was sent: read and written again, numbers would lose digits and a key that repeats would be gone. */
+export function pretty(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch {
+    return text;
+  }
+  let depth = 0;
+  const line = (step = 0): string => {
+    depth += step;
+    return `\n${"  ".repeat(depth)}`;
+  };
+  return text.replace(TOKEN, (token) => {
+    if (token.startsWith('"')) return token;
+    const tight = token.replaceAll(/\s/g, "");
+    if (tight === ":") return ": ";
+    if (tight === ",") return `,${line()}`;
+    if (tight === "{" || tight === "[") return tight + line(1);
+    if (tight === "}" || tight === "]") return line(-1) + tight;
+    return tight;
+  });
+}
+
+/** What a sender wrote: JSON or its beginning. Nothing in it is ever markup, and it stays JSON. */
+export const Sent = ({
+  text,
+  wraps = false,
+  label = "JSON",
+}: {
+  readonly text: string;
+  readonly wraps?: boolean;
+  readonly label?: string;
+}): JSX.Element => (
+  <Code
+    text={pretty(text)
+      .split("\n")
+      .map(visible)
+      .join("\n")}
+    wraps={wraps}
+    label={label}
+  />
+);
+
+/** The same of a value that was read. */
 export const Json = ({ value, label = "JSON" }: { readonly value: unknown; readonly label?: string }): JSX.Element => (
-  <Code text={(JSON.stringify(value, null, 2) ?? "null").split("\n").map(visible).join("\n")} label={label} />
+  <Sent text={JSON.stringify(value) ?? "null"} label={label} />
 );

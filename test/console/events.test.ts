@@ -253,12 +253,12 @@ describeConsole("what arrives", (console) => {
 
   describe("dead letters", () => {
     /** A quarantined event, kept as a letter. */
-    async function quarantined(): Promise<TestWorkspace> {
+    async function quarantined(properties = "{}"): Promise<TestWorkspace> {
       const workspace = await fresh();
       const settings = { unplanned: "quarantine", violations: "mark", keep_rejects: true };
       assert.equal((await workspace.send("PUT", "/v1/sdk/settings", settings)).status, 200);
       const key = await workspace.key("collect");
-      const event = { type: "track", event: "Surprise", userId: "u-1", messageId: "m-1", properties: {} };
+      const event = `{"type":"track","event":"Surprise","userId":"u-1","messageId":"m-1","properties":${properties}}`;
       const headers = { Authorization: `Basic ${Buffer.from(`${key}:`).toString("base64")}` };
       const sent = await console().app.send("POST", "/v1/track", { body: event, headers });
       assert.equal(sent.status, 200, sent.text);
@@ -288,6 +288,14 @@ describeConsole("what arrives", (console) => {
       await look("dead-letters-empty");
       await go("/dead-letters?state=all");
       await page.getByText("replayed", { exact: true }).first().waitFor();
+    });
+
+    it("show the number for which they were quarantined, and not what a program makes of it", async () => {
+      const workspace = await quarantined('{"order":9007199254740993}');
+      const { page } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
+      await page.getByRole("button", { name: "Details", exact: true }).click();
+      const shown = await page.getByRole("region", { name: "the payload" }).textContent();
+      assert.match(shown!, /"order": 9007199254740993\n/);
     });
 
     it("are replayed by keyboard alone", async () => {

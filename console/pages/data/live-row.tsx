@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { ErrorItem } from "../../api/types.js";
-import { Errors, Badge, Code, count, Facts, Id, KeyId, Message, Time, type Tone } from "../../ui/kit.js";
+import { Errors, Badge, count, Facts, Id, KeyId, Message, Sent, Time, type Tone, visible } from "../../ui/kit.js";
 import { NO_SCHEMA } from "./refused.js";
 
 export type Verdict = "accepted" | "marked" | "quarantined" | "refused";
@@ -55,7 +55,7 @@ export function Row({
         <Badge tone={TONES[verdict]}>{verdict}</Badge>
         <span class="live-schema">{schemaId ?? <span class="soft">{NO_SCHEMA}</span>}</span>
         <span class={`live-what${first === undefined ? "" : " wrong"}`}>
-          {first === undefined ? payload : `${first.path === "" ? "" : `${first.path}: `}${first.message}`}
+          {first === undefined ? visible(payload) : `${first.path === "" ? "" : `${first.path}: `}${first.message}`}
         </span>
         <span class="live-time soft small">
           <Time at={at} />
@@ -96,36 +96,10 @@ export function Row({
             ]}
           />
           {/* What is cut is no JSON: one long line. */}
-          <Code text={pretty(payload)} wraps={isCut} label="payload" />
+          <Sent text={payload} wraps={isCut} label="payload" />
           {isCut && <p class="soft small">The first 4 KiB of {count(entry.payload_bytes, "byte")}.</p>}
         </div>
       )}
     </li>
   );
-}
-
-/** A string, space, an empty list or object, or what begins, parts or ends something. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|\s+|\{\s*\}|\[\s*\]|[{}[\],:]/g;
-
-/** On several lines, and else as it was sent: read and written again, numbers would lose digits and a key that repeats would be gone. */
-function pretty(text: string): string {
-  try {
-    JSON.parse(text);
-  } catch {
-    return text;
-  }
-  let depth = 0;
-  const line = (step = 0): string => {
-    depth += step;
-    return `\n${"  ".repeat(depth)}`;
-  };
-  return text.replace(TOKEN, (token) => {
-    if (token.startsWith('"')) return token;
-    const tight = token.replaceAll(/\s/g, "");
-    if (tight === ":") return ": ";
-    if (tight === ",") return `,${line()}`;
-    if (tight === "{" || tight === "[") return tight + line(1);
-    if (tight === "}" || tight === "]") return line(-1) + tight;
-    return tight;
-  });
 }

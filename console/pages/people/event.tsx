@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useQuery } from "../../api/hooks.js";
+import { withPayload } from "../../api/raw.js";
 import type { PageProps } from "../../state/pages.js";
 import { href } from "../../state/router.js";
 import {
@@ -7,12 +8,12 @@ import {
   Card,
   Facts,
   Id,
-  Json,
   LinkButton,
   Loaded,
   Message,
   Missing,
   PageFrame,
+  Sent,
   Table,
   Time,
   type Tone,
@@ -48,7 +49,7 @@ const REASONS: Readonly<Record<string, ComponentChildren>> = {
 
 export function Page({ params }: PageProps): JSX.Element {
   const id = params["id"]!;
-  const event = useQuery<Event>(`/v1/events/${encodeURIComponent(id)}`);
+  const event = useQuery<Event>(`/v1/events/${encodeURIComponent(id)}`, { read: withPayload });
   return (
     <PageFrame
       title={event.data === null ? "Event" : `Event: ${visible(event.data.schema_id)}`}
@@ -136,7 +137,7 @@ const Shown = ({ of }: { readonly of: Event }): JSX.Element => (
       {of.status === "dropped" ? (
         <p class="soft">Nothing of it is left.</p>
       ) : (
-        <Json value={of.payload} label="the payload" />
+        <Sent text={of.payload} label="the payload" />
       )}
     </Card>
   </>

@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
 import { useQuery } from "../../../api/hooks.js";
+import { withPayload } from "../../../api/raw.js";
 import type { DeadLetter, WholeLetter } from "../../../api/records.js";
 import { href } from "../../../state/router.js";
-import { Errors, Badge, Dialog, Empty, Facts, Id, Json, KeyId, Loaded, Message, Time } from "../../../ui/kit.js";
+import { Errors, Badge, Dialog, Empty, Facts, Id, KeyId, Loaded, Message, Sent, Time } from "../../../ui/kit.js";
 import { NO_SCHEMA } from "../refused.js";
 
 /** The console has one word for what the service did not take. */
@@ -28,7 +29,7 @@ export const SchemaLink = ({
 
 /** All that is known of one, over the list. */
 export function Letter({ id, onClose }: { readonly id: string; readonly onClose: () => void }): JSX.Element {
-  const letter = useQuery<WholeLetter>(`/v1/dead-letters/${id}`);
+  const letter = useQuery<WholeLetter>(`/v1/dead-letters/${id}`, { read: withPayload });
   return (
     <Dialog title="Dead letter" isLarge onClose={onClose}>
       <Loaded
@@ -59,7 +60,7 @@ export function Letter({ id, onClose }: { readonly id: string; readonly onClose:
                 ["Letter", <Id key="i" id={whole.dead_letter_id} what="the id of the dead letter" isWhole />],
               ]}
             />
-            <Json value={whole.payload} label="the payload" />
+            <Sent text={whole.payload} label="the payload" />
           </div>
         )}
       </Loaded>

@@ -99,7 +99,8 @@ export interface Event {
   readonly dropped: readonly { readonly identifier: Identifier; readonly rule: Rule }[];
   readonly violations: readonly { readonly path: string; readonly message: string }[];
   readonly reason: string | null;
-  readonly payload: unknown;
+  /** Where a page shows it: the text that was sent. */
+  readonly payload: string;
 }
 
 /** As a list names it: no two identifiers have the same. */

@@ -1,9 +1,10 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { usePages } from "../../../api/hooks.js";
+import { withPayloads } from "../../../api/raw.js";
 import { href } from "../../../state/router.js";
 import { useMay } from "../../../state/session.js";
-import { BothTimes, Button, Card, Empty, Id, Json, LinkButton, PagedTable } from "../../../ui/kit.js";
+import { BothTimes, Button, Card, Empty, Id, LinkButton, PagedTable, Sent } from "../../../ui/kit.js";
 import { StatusBadge } from "../event.js";
 import { ChangesTable } from "../parts/changes-table.js";
 import { keyOf, type Change, type Event, type Identifier } from "../parts/records.js";
@@ -14,7 +15,9 @@ const EVENTS_A_PAGE = 20;
 
 /** What the person did, the latest first. */
 export function Events({ of }: { readonly of: string }): JSX.Element {
-  const pages = usePages<Event>(`/v1/profiles/${of}/events?limit=${EVENTS_A_PAGE}`, "events");
+  const pages = usePages<Event>(`/v1/profiles/${of}/events?limit=${EVENTS_A_PAGE}`, "events", {
+    read: withPayloads,
+  });
   const [opened, setOpened] = useState<string | null>(null);
   return (
     <Card isFlush>
@@ -41,7 +44,7 @@ export function Events({ of }: { readonly of: string }): JSX.Element {
                 <a href={href("/schemas/:id", { id: event.schema_id })}>
                   <Value text={event.schema_id} />
                 </a>
-                {opened === event.event_id && <Json value={event.payload} label="the payload" />}
+                {opened === event.event_id && <Sent text={event.payload} label="the payload" />}
               </span>
             ),
           },
