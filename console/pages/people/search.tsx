@@ -29,6 +29,7 @@ import { brief, Name, visible } from "./parts/text.js";
 export function Page({ query }: PageProps): JSX.Element {
   const asked = query.get("q") ?? "";
   const [text, setText] = useState(asked);
+  const [looks, setLooks] = useState(0);
   useEffect(() => setText(asked), [asked]);
   const isTooLong = Array.from(text).length > VALUE_MAX;
   return (
@@ -42,7 +43,10 @@ export function Page({ query }: PageProps): JSX.Element {
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          if (!isTooLong) go(href("/search", {}, { q: text.trim() }));
+          if (isTooLong) return;
+          // The same once more: somebody waits for what was sent just now.
+          if (text.trim() === asked) setLooks(looks + 1);
+          else go(href("/search", {}, { q: text.trim() }));
         }}
       >
         <TextField
@@ -57,7 +61,7 @@ export function Page({ query }: PageProps): JSX.Element {
           Search
         </Button>
       </form>
-      {asked === "" ? <Oldest /> : <Result key={asked} of={asked} />}
+      {asked === "" ? <Oldest key={looks} /> : <Result key={`${looks} ${asked}`} of={asked} />}
     </PageFrame>
   );
 }

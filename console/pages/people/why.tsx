@@ -34,6 +34,12 @@ export function Page({ query }: PageProps): JSX.Element {
   const [asked, askedTo] = [readSide(query, "from"), readSide(query, "to")];
   const [from, setFrom] = useState(asked);
   const [to, setTo] = useState(askedTo);
+  const [looks, setLooks] = useState(0);
+  // Also where the browser goes back, or the navigation leads here anew.
+  useEffect(() => {
+    setFrom(asked);
+    setTo(askedTo);
+  }, [query.toString()]);
   const { names, error } = useNamespaces();
   const whole = (one: Identifier): Identifier => wholeOf(names, one);
   const isAsked = isGiven(asked) && isGiven(askedTo);
@@ -48,7 +54,8 @@ export function Page({ query }: PageProps): JSX.Element {
           onSubmit={() => {
             const [a, b] = [whole(from), whole(to)];
             if (!isGiven(a) || !isGiven(b)) return;
-            go(hrefOfWhy(a, b));
+            if (isSame(a, asked) && isSame(b, askedTo)) setLooks(looks + 1);
+            else go(hrefOfWhy(a, b));
           }}
         >
           <div class="columns">
@@ -65,7 +72,7 @@ export function Page({ query }: PageProps): JSX.Element {
               onClick={() => {
                 setFrom(NOBODY);
                 setTo(NOBODY);
-                go("#/why");
+                if (query.toString() !== "") go("#/why");
               }}
             >
               Clear
@@ -74,7 +81,7 @@ export function Page({ query }: PageProps): JSX.Element {
         </Form>
       </Card>
       {isAsked ? (
-        <Answer key={JSON.stringify([asked, askedTo])} from={asked} to={askedTo} />
+        <Answer key={JSON.stringify([looks, asked, askedTo])} from={asked} to={askedTo} />
       ) : (
         <Card>
           <Empty

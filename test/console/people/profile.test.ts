@@ -305,6 +305,7 @@ describeConsole("a profile", (console) => {
     JSON.parse(saved);
     assert.ok(plain(saved).includes(plain(sent)), saved);
     await go(`/events/${eventId}`);
+    await page.getByRole("heading", { name: "Payload" }).waitFor();
     assert.equal(plain((await payload.textContent())!), plain(sent));
   });
 

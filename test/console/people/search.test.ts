@@ -75,6 +75,22 @@ describeConsole("search", (console) => {
     await look("people-search-nobody");
   });
 
+  it("looks again where the same is searched for once more, without a step back that leads nowhere", async () => {
+    const workspace = await console().app.workspace();
+    const { page, go } = await console().open(workspace, { path: "/changes" });
+    await go("/search");
+    const field = page.getByLabel("Value or id");
+    await field.fill("ada");
+    const search = page.getByRole("button", { name: "Search" });
+    await search.click();
+    await page.getByText("Nobody is known by this").waitFor();
+    await identify(workspace, id("user_id", "ada"), id("device_id", "phone"));
+    await search.click();
+    await page.getByText("1 profile found").waitFor({ timeout: 10_000 });
+    await page.goBack();
+    await page.getByText("oldest first").waitFor({ timeout: 10_000 });
+  });
+
   it("says what is missing where an event is in no profile, and where to add it", async () => {
     const workspace = await console().app.workspace();
     await workspace.send("POST", "/v1/schemas", { schema_id: "visit", schema: { type: "object" } });

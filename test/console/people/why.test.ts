@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../../support/console/console.js";
+import { eventually } from "../../support/eventually.js";
 import { aKiosk, aPerson, id, identify } from "../../support/console/people.js";
 
 describeConsole("why two are one person", (console) => {
@@ -52,6 +53,29 @@ describeConsole("why two are one person", (console) => {
     const told = page.locator(".message", { hasText: "These two would be two people" });
     await told.waitFor();
     assert.deepEqual(await told.locator(".name-of .sent").allTextContents(), ["ada", "tablet"]);
+  });
+
+  it("asks again where the same is asked once more, and has the fields of the answer after a step back", async () => {
+    const workspace = await console().app.workspace();
+    await identify(workspace, id("user_id", "ada"), id("device_id", "phone"));
+    const path = "/why?from_namespace=user_id&from_value=ada&to_namespace=device_id&to_value=phone";
+    const { page } = await console().open(workspace, { path });
+    await page.getByRole("heading", { name: "One person, by 1 link" }).waitFor();
+    const pair = { from: id("user_id", "ada"), to: id("device_id", "phone") };
+    assert.equal((await workspace.send("POST", "/v1/identity/unlink", pair)).status, 200);
+    const ask = page.getByRole("button", { name: "Ask why" });
+    await ask.click();
+    await page.getByRole("heading", { name: "They are two people" }).waitFor({ timeout: 10_000 });
+    const value = page.getByRole("group", { name: "To" }).getByLabel("Value");
+    await value.fill("tablet");
+    await ask.click();
+    await page.getByText("Nobody is known by one of them").waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "They are two people" }).waitFor();
+    await eventually("the fields say so too", async () => (await value.inputValue()) === "phone");
+    await page.getByRole("navigation").getByRole("link", { name: "Why one person?" }).click();
+    await page.getByText("Enter two identifiers").waitFor();
+    await eventually("the fields are empty", async () => (await value.inputValue()) === "");
   });
 
   it("says that no link is a bridge, and offers who may undo to take out an identifier in between", async () => {
