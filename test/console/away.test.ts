@@ -5,6 +5,7 @@ import path from "node:path";
 import { describeConsole } from "../support/console/console.js";
 import { wereRefused } from "../support/console/hands.js";
 import { DRAWN } from "../support/console/crawl.js";
+import { id, identify } from "../support/console/people.js";
 import { eventually } from "../support/eventually.js";
 import { startApp, workspaceOf, type App } from "../support/service/app.js";
 
@@ -60,6 +61,37 @@ describeConsole("a service that goes away", (console) => {
     }
   });
 
+  it("is asked again when it is back, whatever it was asked", async () => {
+    const workspace = await console().app.workspace();
+    await identify(workspace, id("user_id", "ada"), id("device_id", "phone"));
+    const { page, go, wrongs } = await console().open(workspace, { path: "/stats", as: "admin" });
+    const ada = "namespace=user_id&value=ada";
+    const pages = [
+      ["/dead-letters", "No dead letters"],
+      ["/search?q=nobody", "Nobody is known by this"],
+      ["/why?from_namespace=user_id&from_value=ada&to_namespace=device_id&to_value=phone", "One person, by 1 link"],
+      [`/undo?what=identifier&${ada}`, "Preview: nothing is written yet"],
+      ["/new-schema", "Valid: this would become version 1."],
+    ] as const;
+    const away = page.getByText("The service is away");
+    for (const [path, text] of pages) {
+      // Its code comes while there is a service.
+      await go(path);
+      await page.getByText(text).waitFor();
+      await go("/stats");
+      await page.getByRole("heading", { name: "Statistics" }).waitFor();
+      await page.route(OURS, (route) => route.abort());
+      await go(path);
+      await away.first().waitFor();
+      await page.unroute(OURS);
+      await page.getByText(text).waitFor({ timeout: 15_000 });
+      await page.evaluate(DRAWN);
+      assert.equal(await away.count(), 0, path);
+    }
+    // A browser tells of each request that failed.
+    (wrongs as string[]).splice(0);
+  });
+
   for (const path of ["/console/session", "/v1/me"])
     it(`says so at the start, and tries again by itself: ${path}`, async () => {
       const opened = await console().open(await console().app.workspace("Corner shop"), { path: "/stats" });
@@ -84,6 +116,9 @@ describeConsole("a service that goes away", (console) => {
       wereRefused(opened, ...wrongs.map(() => 503));
     });
 });
+
+/** All that a page asks the service. */
+const OURS = /\/(v1\/|healthz$|console\/session$)/;
 
 /** What the service says while its stores are away. */
 const UNAVAILABLE = {

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { useAnswer } from "../../api/answer.js";
 import { useAction } from "../../api/hooks.js";
 import { api, ApiError, ask, isMissing } from "../../api/http.js";
 import type { Audience } from "../../api/audiences.js";
@@ -40,26 +41,15 @@ export function Page({ params }: PageProps): JSX.Element {
 }
 
 function Change({ id }: { readonly id: string }): JSX.Element {
-  const [standing, setStanding] = useState<Standing | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [asked, setAsked] = useState(0);
-  useEffect(() => {
-    const abort = new AbortController();
-    const read = async (): Promise<void> => {
-      const response = await ask("GET", `/v1/audiences/${encodeURIComponent(id)}`, undefined, { signal: abort.signal });
-      setStanding({ audience: (await response.json()) as Audience, tag: response.headers.get("ETag") });
-    };
-    setError(null);
-    read().catch((failed: unknown) => {
-      if (!abort.signal.aborted) setError(failed);
-    });
-    return () => abort.abort();
-  }, [id, asked]);
-  const reload = (): void => {
-    setStanding(null);
-    setAsked(asked + 1);
-  };
-  if (standing !== null) return <Edit key={asked} standing={standing} onReload={reload} />;
+  const {
+    data: standing,
+    error,
+    again,
+  } = useAnswer(id, async (signal): Promise<Standing> => {
+    const response = await ask("GET", `/v1/audiences/${encodeURIComponent(id)}`, undefined, { signal });
+    return { audience: (await response.json()) as Audience, tag: response.headers.get("ETag") };
+  });
+  if (standing !== null) return <Edit standing={standing} onReload={again} />;
   if (isMissing(error))
     return (
       <PageFrame title="Edit the audience">
@@ -69,7 +59,7 @@ function Change({ id }: { readonly id: string }): JSX.Element {
   return (
     <PageFrame title="Edit the audience">
       <Card>
-        <Loaded data={null} error={error} reload={reload} lines={12}>
+        <Loaded data={null} error={error} reload={again} lines={12}>
           {() => null}
         </Loaded>
       </Card>

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { useAnswer } from "../../api/answer.js";
 import { useAction, usePages, useWhole } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { Backfill, Dataset, Schema } from "../../api/records.js";
@@ -291,11 +292,13 @@ function Fill({
   readonly onDone: () => void;
 }): JSX.Element {
   const path = `/v1/datasets/${of.dataset_id}/backfill`;
-  const [plan, setPlan] = useState<{ readonly total: number | null } | null>(null);
-  const planning = useAction(async () =>
-    setPlan(await api<{ readonly total: number | null }>("POST", `${path}?dry_run=true`, {})),
+  const {
+    data: plan,
+    error,
+    again,
+  } = useAnswer(path, (signal) =>
+    api<{ readonly total: number | null }>("POST", `${path}?dry_run=true`, {}, { signal }),
   );
-  useState(() => void planning.run());
   return (
     <Confirm
       title={`Fold the stored events of ${of.name}?`}
@@ -306,7 +309,7 @@ function Fill({
         onDone();
       }}
     >
-      <Loaded data={plan} error={planning.error} lines={1}>
+      <Loaded data={plan} error={error} reload={again} lines={1}>
         {({ total }) => (
           <p>
             {total === null ? "Very many events" : count(total, "event")} of this schema {total === 1 ? "is" : "are"}{" "}

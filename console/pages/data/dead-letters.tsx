@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useAnswer } from "../../api/answer.js";
 import { usePages, type Pages } from "../../api/hooks.js";
 import { api, queryOf } from "../../api/http.js";
 import type { DeadLetter } from "../../api/records.js";
@@ -33,40 +34,38 @@ const STATES = [
   ["all", "All"],
 ] as const;
 
-/** Of the newest ones: how many there are for each reason. */
-function useReasons(state: string | null, keyId: string, stamp: number) {
-  const [groups, setGroups] = useState<{
-    readonly of: readonly (readonly [string, number])[];
-    readonly isAll: boolean;
-  } | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  useEffect(() => {
-    const abort = new AbortController();
-    const read = async (): Promise<void> => {
-      const counts = new Map<string, number>();
-      let cursor: string | null = null;
-      let seen = 0;
-      do {
-        const query = queryOf({ state, key_id: keyId, limit: 100, cursor });
-        const page: { readonly dead_letters: readonly DeadLetter[]; readonly next_cursor: string | null } = await api(
-          "GET",
-          `/v1/dead-letters${query}`,
-          undefined,
-          { signal: abort.signal },
-        );
-        for (const { reason } of page.dead_letters) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-        seen += page.dead_letters.length;
-        cursor = page.next_cursor;
-      } while (cursor !== null && seen < GROUPED_MAX);
-      setGroups({ of: [...counts].toSorted((a, b) => b[1] - a[1]), isAll: cursor === null });
-    };
-    setError(null);
-    read().catch((failed: unknown) => {
-      if (!abort.signal.aborted) setError(failed);
-    });
-    return () => abort.abort();
-  }, [state, keyId, stamp]);
-  return { groups, error };
+interface Reasons {
+  readonly of: readonly (readonly [string, number])[];
+  readonly isAll: boolean;
+}
+
+async function readReasons(state: string | null, keyId: string, signal: AbortSignal): Promise<Reasons> {
+  const counts = new Map<string, number>();
+  let cursor: string | null = null;
+  let seen = 0;
+  do {
+    const query = queryOf({ state, key_id: keyId, limit: 100, cursor });
+    const page: { readonly dead_letters: readonly DeadLetter[]; readonly next_cursor: string | null } = await api(
+      "GET",
+      `/v1/dead-letters${query}`,
+      undefined,
+      { signal },
+    );
+    for (const { reason } of page.dead_letters) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    seen += page.dead_letters.length;
+    cursor = page.next_cursor;
+  } while (cursor !== null && seen < GROUPED_MAX);
+  return { of: [...counts].toSorted((a, b) => b[1] - a[1]), isAll: cursor === null };
+}
+
+/** Of the newest ones: how many there are for each reason; those of before stay until the next are here. */
+function useReasons(state: string | null, keyId: string) {
+  const { data, error, again } = useAnswer(JSON.stringify([state, keyId]), (signal) =>
+    readReasons(state, keyId, signal),
+  );
+  const known = useRef<Reasons | null>(null);
+  known.current = data ?? known.current;
+  return { groups: known.current, error, again };
 }
 
 /** Of the pages so far, what is of this schema; the next page is read until there is some. */
@@ -85,8 +84,7 @@ export function Page({ query }: PageProps): JSX.Element {
   const ofState = state === "all" ? null : state;
   const reason = query.get("reason") ?? "";
   const [keyId, schema] = [query.get("key_id") ?? "", query.get("schema") ?? ""];
-  const [stamp, setStamp] = useState(0);
-  const { groups, error } = useReasons(ofState, keyId, stamp);
+  const { groups, error, again } = useReasons(ofState, keyId);
   const path = `/v1/dead-letters${queryOf({ state: ofState, reason, key_id: keyId })}`;
   const letters = useOfSchema(usePages<DeadLetter>(path, "dead_letters"), schema);
   const [opened, setOpened] = useState<string | null>(null);
@@ -143,7 +141,7 @@ export function Page({ query }: PageProps): JSX.Element {
           </Button>
         )}
       </div>
-      <Failure error={error} />
+      <Failure error={error} onRetry={again} />
       {groups !== null && groups.of.length > 1 && (
         <div class="figures">
           {groups.of.map(([name, times]) => (
@@ -225,7 +223,7 @@ export function Page({ query }: PageProps): JSX.Element {
           onDone={(done) => {
             if (done.skipped.length > 0 || done.replayed === 0) setLeft(done);
             letters.reload();
-            setStamp(stamp + 1);
+            again();
           }}
         />
       )}

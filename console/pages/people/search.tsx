@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { useAnswer } from "../../api/answer.js";
 import { usePages } from "../../api/hooks.js";
 import type { PageProps } from "../../state/pages.js";
 import { go, href } from "../../state/router.js";
@@ -20,7 +21,7 @@ import {
   Time,
 } from "../../ui/kit.js";
 import { StatusBadge } from "./event.js";
-import { find, VALUE_MAX, type Found } from "./find.js";
+import { find, VALUE_MAX } from "./find.js";
 import { useNamespaces } from "./parts/choose.js";
 import { OutcomeBadge } from "./parts/evidence.js";
 import type { Identifier, Profile } from "./parts/records.js";
@@ -66,32 +67,18 @@ export function Page({ query }: PageProps): JSX.Element {
   );
 }
 
-type State = { readonly found: Found } | { readonly error: unknown } | null;
-
 function Result({ of }: { readonly of: string }): JSX.Element {
   const { names, error } = useNamespaces();
-  const [state, setState] = useState<State>(null);
-  const [tries, setTries] = useState(0);
-  useEffect(() => {
-    if (names === null) return undefined;
-    const abort = new AbortController();
-    setState(null);
-    find(of, names, abort.signal).then(
-      (found) => abort.signal.aborted || setState({ found }),
-      (failed: unknown) => abort.signal.aborted || setState({ error: failed }),
-    );
-    return () => abort.abort();
-    // The names are made anew with each drawing.
-  }, [of, names === null, tries]);
+  const found = useAnswer(names === null ? null : of, (signal) => find(of, names!, signal));
   if (error !== null) return <Failure error={error} />;
-  if (state === null)
+  if (found.error !== null) return <Failure error={found.error} onRetry={found.again} />;
+  if (found.data === null)
     return (
       <Card>
         <Bones lines={3} />
       </Card>
     );
-  if ("error" in state) return <Failure error={state.error} onRetry={() => setTries(tries + 1)} />;
-  const { profiles, event, change } = state.found;
+  const { profiles, event, change } = found.data;
   if (profiles.length === 0 && event === null && change === null)
     return (
       <Card>

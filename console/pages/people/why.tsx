@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { useAnswer } from "../../api/answer.js";
 import { api } from "../../api/http.js";
 import type { PageProps } from "../../state/pages.js";
 import { go, href } from "../../state/router.js";
@@ -112,32 +113,21 @@ interface Told {
 }
 
 /** Looks both up first, so that an unknown one is an answer and no refusal. */
-async function explain(from: Identifier, to: Identifier): Promise<Told> {
-  const { profiles } = await api<LookedUp>("POST", "/v1/profiles/lookup", { identifiers: [from, to] });
+async function explain(from: Identifier, to: Identifier, signal: AbortSignal): Promise<Told> {
+  const identifiers = [from, to];
+  const { profiles } = await api<LookedUp>("POST", "/v1/profiles/lookup", { identifiers }, { signal });
   const profileOf = (one: Identifier) =>
     profiles.find(({ matched }) => matched.some((other) => isSame(one, other)))?.profile_id ?? null;
   const sides = [profileOf(from), profileOf(to)] as const;
   if (sides[0] === null || sides[1] === null || sides[0] !== sides[1]) return { profiles: sides, explained: null };
-  return { profiles: sides, explained: await api<Explained>("POST", "/v1/identity/explain", { from, to }) };
+  const explained = await api<Explained>("POST", "/v1/identity/explain", { from, to }, { signal });
+  return { profiles: sides, explained };
 }
 
 function Answer({ from, to }: { readonly from: Identifier; readonly to: Identifier }): JSX.Element {
-  const [told, setTold] = useState<Told | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [tries, setTries] = useState(0);
-  useEffect(() => {
-    let isHere = true;
-    setError(null);
-    explain(from, to).then(
-      (answer) => isHere && setTold(answer),
-      (failed: unknown) => isHere && setError(failed),
-    );
-    return () => {
-      isHere = false;
-    };
-    // The two are made anew with each drawing; the key of this component stands for them.
-  }, [tries]);
-  if (error !== null) return <Failure error={error} onRetry={() => setTries(tries + 1)} />;
+  // The key of this component stands for the two.
+  const { data: told, error, again } = useAnswer("why", (signal) => explain(from, to, signal));
+  if (error !== null) return <Failure error={error} onRetry={again} />;
   if (told === null)
     return (
       <Card>

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { api, queryOf } from "../../../api/http.js";
+import { useAnswer } from "../../../api/answer.js";
+import { api, queryOf, type Asking } from "../../../api/http.js";
 import type { ErrorItem } from "../../../api/types.js";
 import { Button, Confirm, count, Dialog, Loaded, Message, notify, showNumber } from "../../../ui/kit.js";
 
@@ -23,15 +23,13 @@ export interface Wanted {
 }
 
 /** Page by page, since one call looks at 1,000 letters. */
-async function replay(wanted: Wanted, isDry: boolean): Promise<Replayed> {
+async function replay(wanted: Wanted, isDry: boolean, asking?: Asking): Promise<Replayed> {
   const skipped: Skipped[] = [];
   let replayed = 0;
   let cursor: string | null = null;
   do {
-    const page: Page = await api("POST", `/v1/dead-letters/replay${queryOf({ dry_run: isDry })}`, {
-      ...wanted,
-      ...(cursor !== null && { cursor }),
-    });
+    const body = { ...wanted, ...(cursor !== null && { cursor }) };
+    const page: Page = await api("POST", `/v1/dead-letters/replay${queryOf({ dry_run: isDry })}`, body, asking);
     replayed += page.replayed;
     skipped.push(...page.skipped);
     cursor = page.next_cursor;
@@ -49,9 +47,7 @@ export function Replay({
   readonly onClose: () => void;
   readonly onDone: (replayed: Replayed) => void;
 }): JSX.Element {
-  const [dry, setDry] = useState<Replayed | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  useEffect(() => void replay(wanted, true).then(setDry, setError), []);
+  const { data: dry, error, again } = useAnswer("dry", (signal) => replay(wanted, true, { signal }));
   if (dry?.replayed === 0) return <Left of={dry} title="Nothing can be queued again" onClose={onClose} />;
   return (
     <Confirm
@@ -64,7 +60,7 @@ export function Replay({
         onDone(done);
       }}
     >
-      <Loaded data={dry} error={error} lines={2}>
+      <Loaded data={dry} error={error} reload={again} lines={2}>
         {({ replayed, skipped }) => (
           <p>
             <strong>{count(replayed, "letter")}</strong> {replayed === 1 ? "goes" : "go"} back into the queue.{" "}

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useAnswer } from "../../../api/answer.js";
 import { api } from "../../../api/http.js";
 import type { Schema } from "../../../api/records.js";
 import type { ErrorItem } from "../../../api/types.js";
@@ -17,30 +18,16 @@ const CHECKED_MS = 600;
 /** Holds an event against the latest version while it is written. Nothing is stored. */
 export function CheckEvent({ schema }: { readonly schema: Schema }): JSX.Element {
   const [text, setText] = useState(JSON.stringify(sampleOf(schema.schema), null, 2));
-  const [checked, setChecked] = useState<Checked | null>(null);
-  const [error, setError] = useState<unknown>(null);
   const problem = jsonProblem(text);
-  useEffect(() => {
-    setError(null);
-    // It is about the text of before.
-    setChecked(null);
-    if (problem !== null) return undefined;
-    const abort = new AbortController();
-    const timer = setTimeout(() => {
+  const { data: checked, error } = useAnswer(
+    problem === null ? `${schema.schema_id} ${text}` : null,
+    (signal) => {
       const head = JSON.stringify({ schema_id: schema.schema_id, timestamp: new Date().toISOString() });
       const body = `${head.slice(0, -1)},"payload":${text}}`;
-      api<Checked>("POST", "/v1/collect?syncValidation=true", body, { signal: abort.signal }).then(
-        setChecked,
-        (failed: unknown) => {
-          if (!abort.signal.aborted) setError(failed);
-        },
-      );
-    }, CHECKED_MS);
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [text, problem, schema.schema_id]);
+      return api<Checked>("POST", "/v1/collect?syncValidation=true", body, { signal });
+    },
+    CHECKED_MS,
+  );
   return (
     <Card title={`Would version ${schema.version} take this event?`} note="Paste a payload. Nothing is stored.">
       <div class="columns">

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useAnswer } from "../../../api/answer.js";
 import { api } from "../../../api/http.js";
 import type { Schema } from "../../../api/records.js";
 import type { ErrorItem } from "../../../api/types.js";
@@ -37,28 +37,13 @@ export interface EditorProps {
 
 /** A text area whose schema is tried out while it is written: nothing is stored. */
 export function SchemaEditor({ text, onInput, path, compatibility, children }: EditorProps): JSX.Element {
-  const [trial, setTrial] = useState<Trial | null>(null);
-  const [error, setError] = useState<unknown>(null);
   const problem = jsonProblem(text);
-  useEffect(() => {
-    setTrial(null);
-    setError(null);
-    if (problem !== null) return undefined;
-    const abort = new AbortController();
-    const body = `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`;
-    const timer = setTimeout(() => {
-      api<Trial>("POST", `${path}?dry_run=true`, body, { signal: abort.signal }).then(
-        (tried) => setTrial(tried),
-        (failed: unknown) => {
-          if (!abort.signal.aborted) setError(failed);
-        },
-      );
-    }, TRIED_MS);
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [text, path, compatibility, problem]);
+  const body = `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`;
+  const { data: trial, error } = useAnswer(
+    problem === null ? `${path} ${body}` : null,
+    (signal) => api<Trial>("POST", `${path}?dry_run=true`, body, { signal }),
+    TRIED_MS,
+  );
   return (
     <div class="stack">
       <AreaField label="JSON Schema" isCode rows={rowsOf(text)} value={text} onInput={onInput} wrong={problem} />

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useAnswer } from "../../../api/answer.js";
 import { useAction } from "../../../api/hooks.js";
 import { ApiError, ask, queryOf } from "../../../api/http.js";
 import { href, useGo } from "../../../state/router.js";
@@ -14,23 +15,17 @@ interface Preview {
 
 /** Shows what would go, and erases it only as it was shown. */
 export function Erase({ id, onClose }: { readonly id: string; readonly onClose: () => void }): JSX.Element {
-  const [seen, setSeen] = useState<{ readonly preview: Preview; readonly tag: string | null } | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [looked, setLooked] = useState(0);
   const [isKeptOut, setKeptOut] = useState(false);
   const [isSure, setSure] = useState(false);
   const path = `/v1/profiles/${id}`;
-  useEffect(() => {
-    const abort = new AbortController();
-    setSeen(null);
-    setError(null);
-    const look = async (): Promise<void> => {
-      const answer = await ask("DELETE", `${path}?dry_run=true`, undefined, { signal: abort.signal });
-      setSeen({ preview: (await answer.json()) as Preview, tag: answer.headers.get("ETag") });
-    };
-    look().catch((failed: unknown) => abort.signal.aborted || setError(failed));
-    return () => abort.abort();
-  }, [path, looked]);
+  const {
+    data: seen,
+    error,
+    again,
+  } = useAnswer(path, async (signal) => {
+    const answer = await ask("DELETE", `${path}?dry_run=true`, undefined, { signal });
+    return { preview: (await answer.json()) as Preview, tag: answer.headers.get("ETag") };
+  });
   const erasing = useAction(async () => {
     const headers = { ...((seen?.tag ?? null) !== null && { "If-Match": seen!.tag! }) };
     const answer = await ask("DELETE", `${path}${queryOf({ suppress: isKeptOut })}`, undefined, { headers });
@@ -66,7 +61,7 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
         </>
       }
     >
-      <Loaded data={seen} error={error} reload={() => setLooked(looked + 1)} lines={3}>
+      <Loaded data={seen} error={error} reload={again} lines={3}>
         {({ preview }) => <Goes preview={preview} />}
       </Loaded>
       <KeepOut checked={isKeptOut} onChange={setKeptOut} />
@@ -80,7 +75,7 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
               onClick={() => {
                 erasing.reset();
                 setSure(false);
-                setLooked(looked + 1);
+                again();
               }}
             >
               Look again

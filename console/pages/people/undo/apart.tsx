@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useAnswer } from "../../../api/answer.js";
 import { useAction } from "../../../api/hooks.js";
 import { api } from "../../../api/http.js";
 import { Bones, Button, Failure, LinkButton, Message } from "../../../ui/kit.js";
@@ -8,27 +9,19 @@ import { Pair } from "../parts/text.js";
 import { Still, TakeOut } from "./held.js";
 import { hrefOfUndo, send, type Two } from "./request.js";
 
-type State = "reading" | "apart" | "forbidden" | { readonly joined: Explained } | { readonly error: unknown };
-
 /** After an undo: forbids the pair that it was about. While links still hold the two together, says which. */
 export function KeepApart({ two }: { readonly two: Two }): JSX.Element {
-  const [state, setState] = useState<State>("reading");
-  const look = async (): Promise<void> => {
-    setState("reading");
-    setState(
-      await api<Explained>("POST", "/v1/identity/explain", two).then(
-        (explained): State => (explained.connected ? { joined: explained } : "apart"),
-        (error: unknown): State => ({ error }),
-      ),
-    );
-  };
-  useEffect(() => void look(), []);
+  const {
+    data: explained,
+    error,
+    again,
+  } = useAnswer("apart", (signal) => api<Explained>("POST", "/v1/identity/explain", two, { signal }));
+  const [isForbidden, setForbidden] = useState(false);
   const forbidding = useAction(async () => {
     await send({ kind: "pair", ...two, isForbidden: true }, false);
-    setState("forbidden");
+    setForbidden(true);
   });
-  if (state === "reading") return <Bones lines={2} />;
-  if (state === "forbidden")
+  if (isForbidden)
     return (
       <Message tone="good">
         <strong role="status">The two are kept apart</strong>
@@ -39,7 +32,9 @@ export function KeepApart({ two }: { readonly two: Two }): JSX.Element {
         </span>
       </Message>
     );
-  if (state === "apart")
+  if (error !== null) return <Failure error={error} onRetry={again} />;
+  if (explained === null) return <Bones lines={2} />;
+  if (!explained.connected)
     return (
       <Message tone="info">
         <strong>These two are apart now</strong>
@@ -49,11 +44,10 @@ export function KeepApart({ two }: { readonly two: Two }): JSX.Element {
             Also keep them apart
           </Button>
         </div>
-        <Failure error={forbidding.error} onRetry={() => void look()} />
+        <Failure error={forbidding.error} onRetry={again} />
       </Message>
     );
-  if ("error" in state) return <Failure error={state.error} onRetry={() => void look()} />;
-  return <Joined two={two} explained={state.joined} />;
+  return <Joined two={two} explained={explained} />;
 }
 
 /** What is left to be undone before the pair can be forbidden. */

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useAnswer } from "../../../api/answer.js";
 import { ApiError } from "../../../api/http.js";
 import type { PageProps } from "../../../state/pages.js";
 import { go } from "../../../state/router.js";
@@ -72,10 +73,10 @@ const Blank = (): JSX.Element => (
   </Card>
 );
 
-type State =
-  | { readonly at: "looking" }
-  | { readonly at: "failed"; readonly error: unknown }
-  | { readonly at: "seen"; readonly preview: Preview; readonly isNew: boolean }
+/** What came of acting on a preview. */
+type Acted =
+  /** Something changed since. */
+  | { readonly at: "seen"; readonly preview: Preview }
   /** Somebody else was first. */
   | { readonly at: "late" }
   | { readonly at: "done"; readonly preview: Preview; readonly undone: Undone };
@@ -92,56 +93,41 @@ function Undoing({
   /** The form says something else by now. */
   readonly isChanged: boolean;
 }): JSX.Element {
-  const [state, setState] = useState<State>({ at: "looking" });
-  const [isAsking, setAsking] = useState(false);
-  const look = async (): Promise<void> => {
-    setState({ at: "looking" });
-    setState(
-      await send(request, true).then(
-        (preview): State => ({ at: "seen", preview, isNew: false }),
-        (error: unknown): State => ({ at: "failed", error }),
-      ),
-    );
-  };
   // The key of this component stands for the request.
-  useEffect(() => void look(), []);
-  const act = async (seen: Preview): Promise<void> => {
+  const { data: seen, error, again } = useAnswer("undo", (signal) => send(request, true, signal));
+  const [acted, setActed] = useState<Acted | null>(null);
+  const [isAsking, setAsking] = useState(false);
+  const act = async (shown: Preview): Promise<void> => {
     const now = await send(request, true);
-    if (!isSamePreview(seen, now))
-      return setState(now.outcome === "unchanged" ? { at: "late" } : { at: "seen", preview: now, isNew: true });
+    if (!isSamePreview(shown, now))
+      return setActed(now.outcome === "unchanged" ? { at: "late" } : { at: "seen", preview: now });
     const undone = await send(request, false);
-    setState(undone.outcome === "unchanged" ? { at: "late" } : { at: "done", preview: now, undone });
+    setActed(undone.outcome === "unchanged" ? { at: "late" } : { at: "done", preview: now, undone });
   };
   // What was done stays done, whatever the form says.
-  if (isChanged && state.at !== "done" && state.at !== "late") return <Changed />;
-  switch (state.at) {
-    case "looking":
-      return (
-        <Card title="Preview">
-          <Bones lines={10} />
-        </Card>
-      );
-    case "failed":
-      return <Refused request={request} error={state.error} onRetry={() => void look()} />;
-    case "late":
-      return (
-        <Card title="This was undone already" isResult>
-          <p>In another tab, or by somebody else. Nothing was changed now.</p>
-          <p>
-            <a href="#/changes">The changes</a> say who did it, and when.
-          </p>
-        </Card>
-      );
-    case "done":
-      return <Done request={request} preview={state.preview} undone={state.undone} />;
-    case "seen":
-      break;
-  }
-  const { preview, isNew } = state;
+  if (acted?.at === "done") return <Done request={request} preview={acted.preview} undone={acted.undone} />;
+  if (acted?.at === "late")
+    return (
+      <Card title="This was undone already" isResult>
+        <p>In another tab, or by somebody else. Nothing was changed now.</p>
+        <p>
+          <a href="#/changes">The changes</a> say who did it, and when.
+        </p>
+      </Card>
+    );
+  if (isChanged) return <Changed />;
+  if (error !== null) return <Refused request={request} error={error} onRetry={again} />;
+  const preview = acted?.preview ?? seen;
+  if (preview === null)
+    return (
+      <Card title="Preview">
+        <Bones lines={10} />
+      </Card>
+    );
   if (preview.outcome === "unchanged") return <Nothing request={request} preview={preview} />;
   return (
     <>
-      {isNew && (
+      {acted !== null && (
         <Message tone="warn">
           Something changed since the preview was made, so nothing was done. This is what would happen now.
         </Message>

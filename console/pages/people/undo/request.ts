@@ -90,16 +90,18 @@ export function readRequest(query: URLSearchParams): UndoRequest | null {
   }
 }
 
-export function send(request: UndoRequest, isDry: true): Promise<Preview>;
+export function send(request: UndoRequest, isDry: true, signal?: AbortSignal): Promise<Preview>;
 export function send(request: UndoRequest, isDry: false): Promise<Undone>;
-export function send(request: UndoRequest, isDry: boolean): Promise<Undone> {
+export function send(request: UndoRequest, isDry: boolean, signal?: AbortSignal): Promise<Undone> {
   const query = isDry ? "?dry_run=true" : "";
-  if (request.kind === "change") return api("POST", `/v1/changes/${encodeURIComponent(request.id)}/revert${query}`, {});
+  const asking = signal && { signal };
+  if (request.kind === "change")
+    return api("POST", `/v1/changes/${encodeURIComponent(request.id)}/revert${query}`, {}, asking);
   const body =
     request.kind === "identifier"
       ? { identifier: request.identifier }
       : { from: request.from, to: request.to, ...(request.isForbidden && { forbid: true }) };
-  return api("POST", `/v1/identity/unlink${query}`, body);
+  return api("POST", `/v1/identity/unlink${query}`, body, asking);
 }
 
 /** Whether two previews would do the same. */
