@@ -67,6 +67,8 @@ export interface ConfirmProps {
   /** What the button says: a verb. */
   readonly verb: string;
   readonly isDanger?: boolean;
+  /** What the person agrees to is shown. */
+  readonly isReady?: boolean;
   /** Rejects if it cannot be done: the dialog stays and says why. */
   readonly act: () => Promise<unknown>;
   readonly onClose: () => void;
@@ -74,7 +76,15 @@ export interface ConfirmProps {
 }
 
 /** Asks before something is done that others will feel. */
-export function Confirm({ title, verb, isDanger = false, act, onClose, children }: ConfirmProps): JSX.Element {
+export function Confirm({
+  title,
+  verb,
+  isDanger = false,
+  isReady = true,
+  act,
+  onClose,
+  children,
+}: ConfirmProps): JSX.Element {
   const action = useAction(async () => {
     await act();
     return true;
@@ -92,7 +102,12 @@ export function Confirm({ title, verb, isDanger = false, act, onClose, children 
           <Button disabled={action.isBusy} onClick={onClose}>
             Cancel
           </Button>
-          <Button kind={isDanger ? "danger" : "primary"} isBusy={action.isBusy} onClick={() => void run()}>
+          <Button
+            kind={isDanger ? "danger" : "primary"}
+            disabled={!isReady}
+            isBusy={action.isBusy}
+            onClick={() => void run()}
+          >
             {verb}
           </Button>
         </>

@@ -151,6 +151,43 @@ describeConsole("what is refused", (console) => {
     assert.equal(await page.getByText("rejected").count(), 0);
   });
 
+  it("is not replayed before it is told how many would go, and the list shows what went before a failure", async () => {
+    const workspace = await fresh();
+    await settings(workspace, { keep_rejects: true });
+    const schemaId = await workspace.schema();
+    for (const email of [7, 8]) await workspace.collect(schemaId, { email });
+    const { body } = await letters(workspace, 2);
+    // From now on all of them may go.
+    const any = { schema: { type: "object" }, compatibility: "none" };
+    assert.equal((await workspace.send("POST", `/v1/schemas/${schemaId}/versions`, any)).status, 201);
+    const opened = await console().open(workspace, { path: "/dead-letters", as: "admin" });
+    const { page } = opened;
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route("**/v1/dead-letters/replay?dry_run=true", async (route) => {
+      await held;
+      await route.continue();
+    });
+    // One letter is a page, and the second page fails.
+    const first = textAt(body, "dead_letters.0.dead_letter_id");
+    await page.route("**/v1/dead-letters/replay?dry_run=false", async (route) => {
+      if ((route.request().postDataJSON() as { cursor?: string }).cursor !== undefined)
+        return route.fulfill({ status: 503, json: { code: "unavailable", title: "Unavailable", detail: "Again." } });
+      const { body: page } = await workspace.send("POST", "/v1/dead-letters/replay", { dead_letter_ids: [first] });
+      return route.fulfill({ json: { ...page, next_cursor: "further" } });
+    });
+    await page.getByRole("button", { name: "Replay all" }).click();
+    const dialog = page.getByRole("dialog", { name: "Replay dead letters?" });
+    await dialog.getByRole("button", { name: "Replay", exact: true }).waitFor();
+    assert.ok(await dialog.getByRole("button", { name: "Replay", exact: true }).isDisabled());
+    letGo();
+    await dialog.getByRole("button", { name: "Replay 2 letters" }).click();
+    await dialog.getByText("1 letter queued again before it failed").waitFor({ timeout: 10_000 });
+    await dialog.getByRole("button", { name: "Replay 1 letter" }).waitFor();
+    assert.equal(await page.getByRole("cell", { name: "waiting" }).count(), 1);
+    wereRefused(opened, 503);
+  });
+
   it("is not offered for a replay that cannot queue anything", async () => {
     const workspace = await fresh();
     await settings(workspace, { keep_rejects: true });

@@ -282,6 +282,8 @@ function Edit({
   );
 }
 
+type Plan = Readonly<Record<"total", number | null>>;
+
 function Fill({
   of,
   onClose,
@@ -292,24 +294,19 @@ function Fill({
   readonly onDone: () => void;
 }): JSX.Element {
   const path = `/v1/datasets/${of.dataset_id}/backfill`;
-  const {
-    data: plan,
-    error,
-    again,
-  } = useAnswer(path, (signal) =>
-    api<{ readonly total: number | null }>("POST", `${path}?dry_run=true`, {}, { signal }),
-  );
+  const plan = useAnswer(path, (signal) => api<Plan>("POST", `${path}?dry_run=true`, {}, { signal }));
   return (
     <Confirm
       title={`Fold the stored events of ${of.name}?`}
       verb="Begin"
+      isReady={plan.data !== null}
       onClose={onClose}
       act={async () => {
         await api("POST", path, {});
         onDone();
       }}
     >
-      <Loaded data={plan} error={error} reload={again} lines={1}>
+      <Loaded {...plan} reload={plan.again} lines={1}>
         {({ total }) => (
           <p>
             {total === null ? "Very many events" : count(total, "event")} of this schema {total === 1 ? "is" : "are"}{" "}

@@ -220,10 +220,12 @@ export function Page({ query }: PageProps): JSX.Element {
         <Replay
           wanted={replaying}
           onClose={() => setReplaying(null)}
-          onDone={(done) => {
-            if (done.skipped.length > 0 || done.replayed === 0) setLeft(done);
+          onGone={() => {
             letters.reload();
             again();
+          }}
+          onDone={(done) => {
+            if (done.skipped.length > 0 || done.replayed === 0) setLeft(done);
           }}
         />
       )}

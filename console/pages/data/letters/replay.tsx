@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { useAnswer } from "../../../api/answer.js";
 import { api, queryOf, type Asking } from "../../../api/http.js";
 import type { ErrorItem } from "../../../api/types.js";
@@ -22,8 +23,12 @@ export interface Wanted {
   readonly reason?: string;
 }
 
-/** Page by page, since one call looks at 1,000 letters. */
-async function replay(wanted: Wanted, isDry: boolean, asking?: Asking): Promise<Replayed> {
+/** Page by page, since one call looks at 1,000 letters. `told` hears how many went so far. */
+async function replay(
+  wanted: Wanted,
+  isDry: boolean,
+  { told, ...asking }: Asking & { readonly told?: (replayed: number) => void } = {},
+): Promise<Replayed> {
   const skipped: Skipped[] = [];
   let replayed = 0;
   let cursor: string | null = null;
@@ -31,35 +36,54 @@ async function replay(wanted: Wanted, isDry: boolean, asking?: Asking): Promise<
     const body = { ...wanted, ...(cursor !== null && { cursor }) };
     const page: Page = await api("POST", `/v1/dead-letters/replay${queryOf({ dry_run: isDry })}`, body, asking);
     replayed += page.replayed;
+    told?.(replayed);
     skipped.push(...page.skipped);
     cursor = page.next_cursor;
   } while (cursor !== null);
   return { replayed, skipped };
 }
 
-/** Asks first, after a look at what would go. `onDone` hears what went and what did not. */
+/** Asks first, after a look at what would go. `onDone` hears what went and what did not; `onGone`, also before a failure, that some went. */
 export function Replay({
   wanted,
   onClose,
+  onGone,
   onDone,
 }: {
   readonly wanted: Wanted;
   readonly onClose: () => void;
+  readonly onGone: () => void;
   readonly onDone: (replayed: Replayed) => void;
 }): JSX.Element {
   const { data: dry, error, again } = useAnswer("dry", (signal) => replay(wanted, true, { signal }));
+  const [gone, setGone] = useState(0);
+  const act = async (): Promise<void> => {
+    let went = 0;
+    try {
+      const done = await replay(wanted, false, { told: (replayed) => (went = replayed) });
+      if (done.skipped.length === 0) notify(`${count(done.replayed, "letter")} queued again.`);
+      onDone(done);
+    } catch (failed) {
+      // Asked anew: what went is not among those that would go.
+      setGone(gone + went);
+      again();
+      throw failed;
+    } finally {
+      onGone();
+    }
+  };
   if (dry?.replayed === 0) return <Left of={dry} title="Nothing can be queued again" onClose={onClose} />;
   return (
     <Confirm
       title="Replay dead letters?"
       verb={dry === null ? "Replay" : `Replay ${count(dry.replayed, "letter")}`}
+      isReady={dry !== null}
       onClose={onClose}
-      act={async () => {
-        const done = await replay(wanted, false);
-        if (done.skipped.length === 0) notify(`${count(done.replayed, "letter")} queued again.`);
-        onDone(done);
-      }}
+      act={act}
     >
+      {gone > 0 && (
+        <Message tone="warn">{count(gone, "letter")} queued again before it failed; these are left.</Message>
+      )}
       <Loaded data={dry} error={error} reload={again} lines={2}>
         {({ replayed, skipped }) => (
           <p>
