@@ -13,6 +13,7 @@ export {
   BothTimes,
   Code,
   count,
+  day,
   exactTime,
   Id,
   Json,

@@ -60,6 +60,10 @@ export const exactTime = (at: string): string => {
   return Number.isNaN(date.getTime()) ? at : exact.format(date);
 };
 
+const days = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
+/** The day where the reader is. */
+export const day = (at: string): string => days.format(new Date(at));
+
 const TICK_MS = 10_000;
 
 /** How long ago it was, kept true. The exact time is its title, and stands there after a click. */
@@ -192,16 +196,7 @@ export const Sent = ({
   readonly text: string;
   readonly wraps?: boolean;
   readonly label?: string;
-}): JSX.Element => (
-  <Code
-    text={pretty(text)
-      .split("\n")
-      .map(visible)
-      .join("\n")}
-    wraps={wraps}
-    label={label}
-  />
-);
+}): JSX.Element => <Code text={pretty(text).split("\n").map(visible).join("\n")} wraps={wraps} label={label} />;
 
 /** The same of a value that was read. */
 export const Json = ({ value, label = "JSON" }: { readonly value: unknown; readonly label?: string }): JSX.Element => (

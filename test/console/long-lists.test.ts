@@ -43,6 +43,33 @@ describeConsole("lists of more than a hundred", (console) => {
     await page.locator("option", { hasText: schemaId }).first().waitFor({ state: "attached", timeout: 10_000 });
   });
 
+  it("of versions of a schema: the newest two are compared, by the day where the reader is", async () => {
+    const workspace = await console().app.workspace();
+    const { page, go } = await console().open(workspace, { path: "/stats" });
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    const version = (number: number) => ({
+      schema_id: "signup",
+      version: number,
+      compatibility: "backward",
+      created_at: "2026-11-27T12:00:00.000Z",
+      schema: { type: "object", title: `The ${number}th` },
+    });
+    await page.route("**/v1/schemas/signup", (route) => route.fulfill({ json: version(4) }));
+    await page.route("**/v1/schemas/signup/versions?*", (route) => {
+      const isFirst = !new URL(route.request().url()).searchParams.has("cursor");
+      const schemas = isFirst ? [version(1), version(2)] : [version(3), version(4)];
+      return route.fulfill({ json: { schemas, next_cursor: isFirst ? "further" : null } });
+    });
+    await go("/schemas/signup");
+    await page.getByRole("tab", { name: "Versions" }).click();
+    await page.locator(".diff .added", { hasText: "The 4th" }).waitFor({ timeout: 10_000 });
+    const of = page.getByLabel("To").locator("option");
+    assert.deepEqual(
+      await of.allTextContents(),
+      [4, 3, 2, 1].map((one) => `${one} of 27 Nov 2026`),
+    );
+  });
+
   it("of datasets: one behind them is not made again where the answer to making it was lost", async () => {
     const { page, wrongs } = await console().open(await console().app.workspace(), { path: "/new-schema" });
     const lose = async (route: Route): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useAction, usePages, useQuery } from "../../../api/hooks.js";
+import { useAction, useQuery, useWhole } from "../../../api/hooks.js";
 import { api } from "../../../api/http.js";
 import type { Schema } from "../../../api/records.js";
 import { useMay } from "../../../state/session.js";
@@ -10,6 +10,7 @@ import {
   Badge,
   Button,
   Card,
+  day,
   Empty,
   Failure,
   Form,
@@ -33,7 +34,7 @@ export function Page({ params }: PageProps): JSX.Element {
   const id = params["id"]!;
   const path = `/v1/schemas/${encodeURIComponent(id)}`;
   const schema = useQuery<Schema>(path);
-  const versions = usePages<Schema>(`${path}/versions?limit=100`, "schemas");
+  const versions = useWhole<Schema>(`${path}/versions?limit=100`, "schemas");
   const [tab, setTab] = useState("schema");
   const mayEdit = useMay("admin");
   const mayCheck = useMay("editor");
@@ -99,9 +100,7 @@ export function Page({ params }: PageProps): JSX.Element {
                 name: "Versions",
                 show: () => (
                   <Card>
-                    <Loaded data={versions.items} error={versions.error} reload={versions.reload}>
-                      {(items) => <Versions items={items} />}
-                    </Loaded>
+                    <Loaded {...versions}>{(items) => <Versions items={items} />}</Loaded>
                   </Card>
                 ),
               },
@@ -193,9 +192,7 @@ function Versions({ items }: { readonly items: readonly Schema[] }): JSX.Element
   }, [items.length]);
   const find = (version: string): Schema | undefined => sorted.find((one) => String(one.version) === version);
   const [before, after] = [find(from), find(to)];
-  const options = sorted.map(
-    ({ version, created_at: at }) => [String(version), `${version} of ${at.slice(0, 10)}`] as const,
-  );
+  const options = sorted.map(({ version, created_at: at }) => [String(version), `${version} of ${day(at)}`] as const);
   if (sorted.length < 2)
     return (
       <Empty icon="changes" title="There is one version">
