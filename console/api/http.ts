@@ -49,49 +49,94 @@ export interface Asking {
   readonly read?: ((text: string) => unknown) | undefined;
 }
 
-/** The answer as it comes, once it is a good one. `path` begins with `/`. A text is sent as it is. */
-export async function ask(method: Method, path: string, body?: unknown, asking: Asking = {}): Promise<Response> {
-  const asked = shown;
-  let response: Response;
+/** Nothing that is read waits longer, a long `wait` included; a browser would wait for minutes. */
+const READ_MS = 30_000;
+/** What is written may be large, or many people's. */
+const WRITE_MS = 120_000;
+
+/**
+ * Asks, and lets a good answer be taken, which may end it. `path` begins with `/`. A text is sent as it is. One signal for each request: what
+ * joins several keeps all of them.
+ */
+export async function ask<Taken>(
+  method: Method,
+  path: string,
+  body: unknown,
+  asking: Asking,
+  take: (response: Response, end: () => void) => Promise<Taken>,
+): Promise<Taken> {
+  const { signal } = asking;
+  const own = new AbortController();
+  const end = (): void => own.abort();
+  const timer = setTimeout(end, method === "GET" ? READ_MS : WRITE_MS);
+  signal?.addEventListener("abort", end);
+  if (signal?.aborted === true) end();
   try {
-    response = await fetch(new URL(path.slice(1), BASE), {
-      method,
-      credentials: "same-origin",
-      cache: "no-store",
-      headers: {
-        "X-Onym-Console": "1",
-        ...(asked !== null && asking.isOfAnyKey !== true && { "X-Onym-Console-Key": asked.keyId }),
-        ...(body !== undefined && { "Content-Type": "application/json" }),
-        ...asking.headers,
-      },
-      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      ...(asking.signal !== undefined && { signal: asking.signal }),
+    const response = await answerTo(method, path, body, { ...asking, signal: own.signal }).catch((error: unknown) => {
+      throw error instanceof ApiError ? error : lost(error, asking);
     });
-  } catch (error) {
-    if (asking.signal?.aborted === true) throw error;
-    wentAway();
-    throw new AwayError();
+    clearTimeout(timer);
+    return await take(response, end);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", end);
   }
+}
+
+async function answerTo(method: Method, path: string, body: unknown, asking: Asking): Promise<Response> {
+  const asked = shown;
+  const response = await fetch(new URL(path.slice(1), BASE), {
+    method,
+    credentials: "same-origin",
+    cache: "no-store",
+    headers: {
+      "X-Onym-Console": "1",
+      ...(asked !== null && asking.isOfAnyKey !== true && { "X-Onym-Console-Key": asked.keyId }),
+      ...(body !== undefined && { "Content-Type": "application/json" }),
+      ...asking.headers,
+    },
+    ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    ...(asking.signal !== undefined && { signal: asking.signal }),
+  });
   if (response.ok) return response;
   const problem = await problemOf(response);
   // A proxy answers for a service that is away.
-  if (problem.code === "unknown" && response.status >= 502) {
-    wentAway();
-    throw new AwayError();
-  }
+  if (problem.code === "unknown" && response.status >= 502) throw new AwayError();
   if (problem.code === "unauthenticated" && asked === shown) onLoggedOut(problem.detail);
   throw new ApiError(problem, secondsOf(response.headers.get("Retry-After")));
+}
+
+/** What to throw where no answer came, or not all of it: nobody waits for one that was given up. */
+function lost(error: unknown, { signal }: Asking): unknown {
+  if (signal?.aborted === true) return error;
+  wentAway();
+  return new AwayError();
 }
 
 /** A proxy may tell a date, too. */
 const secondsOf = (told: string | null): number | null => (told !== null && /^\d+$/.test(told) ? Number(told) : null);
 
 /** What the answer says. */
-export async function api<Answer>(method: Method, path: string, body?: unknown, asking: Asking = {}): Promise<Answer> {
-  const response = await ask(method, path, body, asking);
-  if (response.status === 204) return undefined as Answer;
-  const { read = JSON.parse } = asking;
-  return read(await response.text()) as Answer;
+export async function api<Answer>(method: Method, path: string, body?: unknown, asking?: Asking): Promise<Answer> {
+  return (await tagged<Answer>(method, path, body, asking)).answer;
+}
+
+/** What the answer says, and the tag of what it is about. */
+export async function tagged<Answer>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  asking: Asking = {},
+): Promise<{ readonly answer: Answer; readonly tag: string | null }> {
+  return ask(method, path, body, asking, async (response) => {
+    const tag = response.headers.get("ETag");
+    if (response.status === 204) return { answer: undefined as Answer, tag };
+    const { read = JSON.parse } = asking;
+    const text = await response.text().catch((error: unknown) => {
+      throw lost(error, asking);
+    });
+    return { answer: read(text) as Answer, tag };
+  });
 }
 
 /** Whether such an item is in a list of `/v1`, page by page. `name` is the member of the answer that holds the items. */

@@ -7,6 +7,8 @@ export interface StreamEvent {
 }
 
 const AGAIN_MS = 1_000;
+/** The service says something every two seconds. */
+const SILENT_MS = 15_000;
 
 /**
  * Listens to server-sent events of `/v1` until it is stopped, and begins anew when the connection is lost. With `fetch`, because a browser's
@@ -18,15 +20,14 @@ export function listen(
   onState: (isOpen: boolean) => void,
 ): () => void {
   const abort = new AbortController();
-  const read = async (): Promise<void> => {
-    const response = await ask("GET", path, undefined, {
-      signal: abort.signal,
-      headers: { Accept: "text/event-stream" },
-    });
+  const read = async (response: Response, end: () => void): Promise<void> => {
     onState(true);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    for (;;) {
+      const timer = setTimeout(end, SILENT_MS);
+      const next = await reader.read().finally(() => clearTimeout(timer));
+      if (next.done) return;
       const pieces = (text + next.value).split("\n\n");
       text = pieces.pop() ?? "";
       for (const piece of pieces) {
@@ -40,7 +41,8 @@ export function listen(
     while (!abort.signal.aborted) {
       let isAway = false;
       try {
-        await read();
+        const asking = { signal: abort.signal, headers: { Accept: "text/event-stream" } };
+        await ask("GET", path, undefined, asking, read);
       } catch (error) {
         isAway = error instanceof AwayError;
       }

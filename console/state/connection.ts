@@ -4,6 +4,7 @@ import { createStore } from "./store.js";
 export const BASE = new URL("../", location.href.split("#")[0]);
 
 const LOOK_MS = 2_000;
+const LOOKED_MS = 5_000;
 
 export type Connection = "here" | "away";
 export const connection = createStore<Connection>("here");
@@ -21,8 +22,12 @@ export function wentAway(): void {
 }
 
 async function look(): Promise<void> {
-  const isBack = await fetch(new URL("healthz", BASE), { cache: "no-store" }).then(
-    (response) => response.ok,
+  // Among the addresses that a proxy must pass for the console. What answers at all is back; a proxy says 502 and more for a service that is away.
+  const isBack = await fetch(new URL("console/session", BASE), {
+    cache: "no-store",
+    signal: AbortSignal.timeout(LOOKED_MS),
+  }).then(
+    ({ status }) => status < 500,
     () => false,
   );
   if (!isBack) return void setTimeout(() => void look(), LOOK_MS);

@@ -92,6 +92,46 @@ describeConsole("a service that goes away", (console) => {
     (wrongs as string[]).splice(0);
   });
 
+  it("is told of where it takes no notice, and is back where a proxy keeps its probes to itself", async () => {
+    const { page, go, wrongs } = await console().open(await console().app.workspace(), { path: "/namespaces" });
+    await page.getByRole("cell", { name: "user_id" }).waitFor();
+    await page.route("**/healthz", (route) => route.fulfill({ status: 404 }));
+    let isStopped = true;
+    await page.route("**/v1/stats", (route) => (isStopped ? undefined : route.continue()));
+    await page.clock.install();
+    const asked = page.waitForRequest("**/v1/stats");
+    await go("/stats");
+    await asked;
+    await page.clock.runFor(31_000);
+    const banner = page.getByText("The service does not answer").first();
+    await banner.waitFor({ timeout: 10_000 });
+    isStopped = false;
+    await page.clock.resume();
+    await page.getByRole("heading", { name: "The last hour", exact: true }).waitFor({ timeout: 15_000 });
+    await banner.waitFor({ state: "detached" });
+    // The probes that were refused.
+    (wrongs as string[]).splice(0);
+  });
+
+  it("is told of where the connection is lost within an answer, and that is read again", async () => {
+    const { page, go, wrongs } = await console().open(await console().app.workspace(), { path: "/stats" });
+    await page.getByRole("heading", { name: "The last hour", exact: true }).waitFor();
+    // As a connection does that ends within an answer.
+    await page.evaluate(`{
+      const ask = fetch;
+      let times = 0;
+      window.fetch = async (url, init) => {
+        const answer = await ask(url, init);
+        if (!String(url).includes("/v1/namespaces") || ++times > 1) return answer;
+        return new Response(new ReadableStream({ start: (part) => part.error(new TypeError("network error")) }), answer);
+      };
+    }`);
+    await go("/namespaces");
+    await page.getByText("The service does not answer").first().waitFor({ timeout: 10_000 });
+    await page.getByRole("cell", { name: "user_id" }).waitFor({ timeout: 15_000 });
+    (wrongs as string[]).splice(0);
+  });
+
   for (const path of ["/console/session", "/v1/me"])
     it(`says so at the start, and tries again by itself: ${path}`, async () => {
       const opened = await console().open(await console().app.workspace("Corner shop"), { path: "/stats" });
@@ -118,7 +158,7 @@ describeConsole("a service that goes away", (console) => {
 });
 
 /** All that a page asks the service. */
-const OURS = /\/(v1\/|healthz$|console\/session$)/;
+const OURS = /\/(v1\/|console\/session$)/;
 
 /** What the service says while its stores are away. */
 const UNAVAILABLE = {

@@ -150,7 +150,7 @@ describeConsole("the session", (console) => {
     it("leaves one's own new key on the page, also when the service was away and is back, until it is kept", async () => {
       const { page, wrongs } = await console().open(await console().app.workspace(), { path: "/keys" });
       await page.getByText("yours").waitFor();
-      await page.route("**/healthz", (route) => route.abort());
+      await page.route("**/console/session", (route) => route.abort());
       await page.route("**/v1/keys", (route) => route.abort());
       await page.getByRole("button", { name: "New key" }).click();
       await page.getByRole("button", { name: "Make the key" }).click();
@@ -164,7 +164,7 @@ describeConsole("the session", (console) => {
       const secret = await textOf(page, "the key");
       assert.match(secret, SECRET);
       const refused = page.waitForResponse((response) => response.status() === 401);
-      await page.unroute("**/healthz");
+      await page.unroute("**/console/session");
       await refused;
       await page.getByText("Copy the secret that this page shows").waitFor();
       assert.equal(await textOf(page, "the key"), secret);

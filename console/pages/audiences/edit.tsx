@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useAnswer } from "../../api/answer.js";
 import { useAction } from "../../api/hooks.js";
-import { api, ApiError, ask, isMissing } from "../../api/http.js";
+import { api, ApiError, isMissing, tagged } from "../../api/http.js";
 import type { Audience } from "../../api/audiences.js";
 import type { PageProps } from "../../state/pages.js";
 import { href, useGo } from "../../state/router.js";
@@ -46,8 +46,9 @@ function Change({ id }: { readonly id: string }): JSX.Element {
     error,
     again,
   } = useAnswer(id, async (signal): Promise<Standing> => {
-    const response = await ask("GET", `/v1/audiences/${encodeURIComponent(id)}`, undefined, { signal });
-    return { audience: (await response.json()) as Audience, tag: response.headers.get("ETag") };
+    const path = `/v1/audiences/${encodeURIComponent(id)}`;
+    const { answer: audience, tag } = await tagged<Audience>("GET", path, undefined, { signal });
+    return { audience, tag };
   });
   if (standing !== null) return <Edit standing={standing} onReload={again} />;
   if (isMissing(error))

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useAction } from "../../api/hooks.js";
-import { api, ask } from "../../api/http.js";
+import { api, tagged } from "../../api/http.js";
 import type { Identifier } from "../../api/types.js";
 import { href } from "../../state/router.js";
 import { useUnsaved, whenFree } from "../../state/unsaved.js";
@@ -29,10 +29,9 @@ export function Erase({ onClose, onDone }: { readonly onClose: () => void; reado
   const asked = useRef(typed);
   asked.current = typed;
   const looking = useAction(async () => {
-    const response = await ask("POST", "/v1/erasures?dry_run=true", body);
-    const plan = (await response.json()) as Plan;
+    const { answer: plan, tag } = await tagged<Plan>("POST", "/v1/erasures?dry_run=true", body);
     // Another person may stand in the fields by now, who would be erased.
-    if (asked.current === typed) setSeen({ plan, tag: response.headers.get("ETag") });
+    if (asked.current === typed) setSeen({ plan, tag });
   });
   const erasing = useAction(async () => {
     const tag = seen?.tag ?? null;

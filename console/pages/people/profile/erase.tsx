@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAnswer } from "../../../api/answer.js";
 import { useAction } from "../../../api/hooks.js";
-import { ApiError, ask, queryOf } from "../../../api/http.js";
+import { api, ApiError, queryOf, tagged } from "../../../api/http.js";
 import { href, useGo } from "../../../state/router.js";
 import { KeepOut } from "../../erasures/shown.js";
 import { Button, CheckField, count, Dialog, Facts, Failure, Loaded, Message, notify } from "../../../ui/kit.js";
@@ -23,13 +23,14 @@ export function Erase({ id, onClose }: { readonly id: string; readonly onClose: 
     error,
     again,
   } = useAnswer(path, async (signal) => {
-    const answer = await ask("DELETE", `${path}?dry_run=true`, undefined, { signal });
-    return { preview: (await answer.json()) as Preview, tag: answer.headers.get("ETag") };
+    const { answer: preview, tag } = await tagged<Preview>("DELETE", `${path}?dry_run=true`, undefined, { signal });
+    return { preview, tag };
   });
   const erasing = useAction(async () => {
     const headers = { ...((seen?.tag ?? null) !== null && { "If-Match": seen!.tag! }) };
-    const answer = await ask("DELETE", `${path}${queryOf({ suppress: isKeptOut })}`, undefined, { headers });
-    return (await answer.json()) as { readonly erasure_id: string };
+    return api<{ readonly erasure_id: string }>("DELETE", `${path}${queryOf({ suppress: isKeptOut })}`, undefined, {
+      headers,
+    });
   });
   const go = useGo();
   const erase = async (): Promise<void> => {
