@@ -75,4 +75,20 @@ describeConsole("bridges", (console) => {
     const { y, height } = (await told.boundingBox())!;
     assert.ok(y >= 50 && y + height <= 900, `it is at ${y}`);
   });
+
+  it("marks in the graph who was searched for in another spelling than it is stored", async () => {
+    const workspace = await console().app.workspace();
+    const { profileId } = await identify(workspace, id("email", "ada@example.com"), id("phone", "+442079460958"));
+    const { page, go } = await console().open(workspace, { path: "/stats" });
+    for (const [namespace, value] of [
+      ["email", " ADA@Example.com"],
+      ["phone", "+44 20 7946 0958"],
+    ]) {
+      await go("/stats");
+      await go(`/profiles/${profileId}?tab=graph&namespace=${namespace}&value=${encodeURIComponent(value!)}`);
+      await page
+        .getByRole("button", { name: new RegExp(`^${namespace} .*, the one that you looked for$`) })
+        .waitFor({ timeout: 10_000 });
+    }
+  });
 });

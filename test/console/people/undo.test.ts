@@ -260,6 +260,16 @@ describeConsole("undo", (console) => {
     assert.notEqual(await profileOf(workspace, ADA), await profileOf(workspace, BOB));
   });
 
+  it("shows the pictures and who would be two people also for another spelling than is stored", async () => {
+    const workspace = await console().app.workspace();
+    await identify(workspace, id("email", "ada@example.com"), BOB);
+    const path = "/undo?what=pair&namespace=email&value=ADA%40Example.com&to_namespace=user_id&to_value=bob";
+    const { page } = await console().open(workspace, { as: "admin", path });
+    await page.getByText("These two would be two people").waitFor({ timeout: 10_000 });
+    const names = page.getByRole("figure", { name: "Afterwards" }).locator(".undo-refs .sent");
+    assert.deepEqual((await names.allTextContents()).toSorted(), ["ada@example.com", "bob"]);
+  });
+
   it("marks the bridge among the links that hold two together", async () => {
     const workspace = await console().app.workspace();
     await identify(workspace, ADA, PHONE);

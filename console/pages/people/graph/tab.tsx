@@ -17,7 +17,7 @@ import {
   Time,
 } from "../../../ui/kit.js";
 import { EvidenceLine, Source } from "../parts/evidence.js";
-import { isSame, type Identifier, type Profile } from "../parts/records.js";
+import { findStored, type Identifier, type Profile } from "../parts/records.js";
 import { Name, Pair } from "../parts/text.js";
 import { hrefOfUndo } from "../undo/request.js";
 import { Picture } from "./picture.js";
@@ -59,7 +59,7 @@ export function GraphTab({ of, sought }: { readonly of: Profile; readonly sought
 const MEANS = "A bridge is a link whose removal parts the profile in two.";
 
 function Shown({ outline, sought }: { readonly outline: Outline; readonly sought: Identifier | null }): JSX.Element {
-  const soughtUid = sought === null ? null : (outline.nodes.find((node) => isSame(node, sought))?.uid ?? null);
+  const soughtUid = sought === null ? null : (findStored(outline.nodes, sought)?.uid ?? null);
   const bridges = useMemo(() => bridgesOf(outline), [outline]);
   const drawn = useMemo(() => drawOutline(outline, bridges, soughtUid), [outline, bridges, soughtUid]);
   const [chosen, setChosen] = useState<string | null>(soughtUid);

@@ -108,6 +108,23 @@ export const keyOf = ({ namespace, value }: Identifier): string => JSON.stringif
 export const isSame = (one: Identifier, other: Identifier): boolean =>
   one.namespace === other.namespace && one.value === other.value;
 
+const NUMBER = /^(?:tel:)?\+?[\d\s().\-/]+$/i;
+/** E-mail addresses without capitals, numbers without what stands between their digits. */
+function plain(value: string): string {
+  const text = value.trim();
+  if (text.includes("@")) return text.toLowerCase();
+  return NUMBER.test(text) ? text.replaceAll(/\D/g, "").replace(/^0+/, "") : text;
+}
+
+/** Which of these the service takes for it: it stores one spelling of each, and understands all. Only where no other could be meant. */
+export function findStored<One extends Identifier>(all: readonly One[], sought: Identifier): One | undefined {
+  const same = all.find((one) => isSame(one, sought));
+  if (same !== undefined) return same;
+  const text = plain(sought.value);
+  const alike = all.filter(({ namespace, value }) => namespace === sought.namespace && plain(value) === text);
+  return alike.length === 1 ? alike[0] : undefined;
+}
+
 export const isSameLink = (one: Pick<Link, "from" | "to">, other: Pick<Link, "from" | "to">): boolean =>
   (isSame(one.from, other.from) && isSame(one.to, other.to)) ||
   (isSame(one.from, other.to) && isSame(one.to, other.from));

@@ -4,7 +4,7 @@ import { useAnswer } from "../../../api/answer.js";
 import { useAction } from "../../../api/hooks.js";
 import { api } from "../../../api/http.js";
 import { Bones, Button, Failure, LinkButton, Message } from "../../../ui/kit.js";
-import { isSameLink, type Explained } from "../parts/records.js";
+import type { Explained } from "../parts/records.js";
 import { Pair } from "../parts/text.js";
 import { Still, TakeOut } from "./held.js";
 import { hrefOfUndo, send, type Two } from "./request.js";
@@ -58,9 +58,8 @@ function Joined({
   readonly two: Two;
   readonly explained: Explained;
 }): JSX.Element {
-  const [only] = bridges ?? [];
   // Their own link goes together with the pair.
-  if (path?.length === 1 && only !== undefined && isSameLink(only, two))
+  if (path?.length === 1 && bridges?.length === 1)
     return (
       <Message tone="info">
         <strong>Only their own link still holds these two together</strong>

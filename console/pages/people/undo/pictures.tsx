@@ -5,7 +5,7 @@ import { Picture } from "../graph/picture.js";
 import { readGraph } from "../graph/read.js";
 import { draw, DRAWN_MAX, groupsOf, HUES, type Drawn, type Graph, type GraphLink } from "../graph/shape.js";
 import { ProfileLink } from "../parts/evidence.js";
-import { isSame, keyOf, type Identifier } from "../parts/records.js";
+import { findStored, keyOf, type Identifier } from "../parts/records.js";
 import { Name, Pair } from "../parts/text.js";
 import { wantedApart, type Preview, type Ref, type UndoRequest } from "./request.js";
 
@@ -69,8 +69,9 @@ function Parted({
 }): JSX.Element | null {
   const two = wantedApart(request);
   if (two === null || members === null) return null;
+  const everybody = [...members.values()].flat();
   const homeOf = (sought: Identifier): string | undefined =>
-    [...members].find(([, all]) => all.some((one) => isSame(one, sought)))?.[0];
+    [...members].find(([, all]) => all.includes(findStored(everybody, sought)!))?.[0];
   const [one, other] = [homeOf(two.from), homeOf(two.to)];
   if (one === undefined || other === undefined) return null;
   if (one === other && (preview.still_joined_by?.length ?? 0) > 0) return null;
@@ -159,12 +160,13 @@ function sidesOf(request: UndoRequest, preview: Preview, graph: Graph): Sides | 
 function soughtFirst(nodes: Graph["nodes"], request: UndoRequest): Graph["nodes"] {
   const two = wantedApart(request);
   if (two === null) return nodes;
-  const isSought = (node: Identifier): boolean => isSame(node, two.from) || isSame(node, two.to);
+  const sought = new Set([findStored(nodes, two.from), findStored(nodes, two.to)]);
+  const isSought = (node: Graph["nodes"][number]): boolean => sought.has(node);
   return [...nodes.filter(isSought), ...nodes.filter((node) => !isSought(node))];
 }
 
 function goneBy(request: UndoRequest, { nodes }: Graph): (link: GraphLink) => boolean {
-  const uidOf = (one: Identifier): string | undefined => nodes.find((node) => isSame(node, one))?.uid;
+  const uidOf = (one: Identifier): string | undefined => findStored(nodes, one)?.uid;
   if (request.kind === "change") return ({ change_id: id }) => id === request.id;
   if (request.kind === "identifier") {
     const uid = uidOf(request.identifier);
