@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../support/console/console.js";
+import { DRAWN } from "../support/console/crawl.js";
 import { press, write } from "../support/console/hands.js";
 import { submission, textAt, type TestWorkspace } from "../support/service/app.js";
 
@@ -54,6 +55,27 @@ describeConsole("set up", (console) => {
     await look("start-before");
     await workspace.collect(schemaId, { email: "alan@example.com" });
     await page.getByText(`It has arrived: an event of ${schemaId}.`).waitFor();
+  });
+
+  it("stays with the first event that was taken, and asks for it once, however many follow", async () => {
+    const workspace = await fresh();
+    const schemaId = await workspace.schema();
+    const { page } = await console().open(workspace, { path: "/start" });
+    await page.getByText("Waiting for the first event").waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("?wait=5")) asked.push(request.url());
+    });
+    await workspace.collect(schemaId, { email: "ada@example.com" });
+    await page.getByRole("link", { name: "See the profile" }).waitFor();
+    const live = await console().open(workspace, { path: "/live" });
+    for (const name of ["grace", "alan"]) await workspace.collect(schemaId, { email: `${name}@example.com` });
+    // The same stream has told of them.
+    await live.page.locator(".live-row", { hasText: "alan" }).waitFor();
+    await page.evaluate(DRAWN);
+    await page.waitForTimeout(500);
+    assert.equal(asked.length, 1);
+    await page.getByRole("link", { name: "See the profile" }).waitFor({ timeout: 1_000 });
   });
 
   it("is not done by an event that was refused", async () => {

@@ -12,7 +12,9 @@ interface First {
   readonly why: string | null;
 }
 
-/** The newest event that came while this page is open, until one is accepted. */
+const isTaken = (verdict: string): boolean => verdict === "accepted" || verdict === "marked";
+
+/** The newest event that came while this page is open, and the first that is taken for good: each further one would be asked for anew. */
 export function useFirstEvent(): First | null {
   const [first, setFirst] = useState<First | null>(null);
   useEffect(
@@ -39,7 +41,7 @@ export function useFirstEvent(): First | null {
             verdict,
             why: wrong === undefined ? null : `${wrong.path} ${wrong.message}`.trim(),
           };
-          setFirst((last) => (last?.verdict === "accepted" && verdict !== "accepted" ? last : next));
+          setFirst((last) => (last !== null && isTaken(last.verdict) ? last : next));
         },
         () => {},
       ),
