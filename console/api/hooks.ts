@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { returns } from "../state/connection.js";
+import { mark, marked } from "../state/router.js";
 import { useStore } from "../state/store.js";
 import { api, AwayError, isMissing } from "./http.js";
 
@@ -161,23 +162,24 @@ export function usePages<Item>(path: string | null, name: string, options: Query
     underWay.current = null;
     setLoading(false);
   };
-  useEffect(
-    () => () => {
+  useEffect(() => {
+    // After a step back, as many as there were.
+    wanted.current = marked(`pages of ${path}`) ?? 1;
+    return () => {
       underWay.current?.abort();
       underWay.current = null;
-      wanted.current = 1;
       setPages([]);
       setError(null);
       setLoading(false);
       setAwaited(false);
-    },
-    [path],
-  );
+    };
+  }, [path]);
   useEffect(() => {
     if (path !== null && begin !== null && underWay.current === null) void read(path, begin, pages);
   }, [path, begin]);
   const more = (): void => {
     wanted.current = pages.length + 1;
+    mark(`pages of ${path}`, wanted.current);
     setAwaited(true);
     // What is under way reads on until then.
     if (path !== null && begin !== null && underWay.current === null) void read(path, begin, pages);

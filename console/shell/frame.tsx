@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { GROUPS } from "../pages/all.js";
 import type { PageEntry, PageProps } from "../state/pages.js";
 import { returns, wentAway } from "../state/connection.js";
-import { match, useLocation } from "../state/router.js";
+import { marked, match, useLocation } from "../state/router.js";
 import { atLeast, logOut, useMe } from "../state/session.js";
 import { useStore } from "../state/store.js";
 import { whenFree } from "../state/unsaved.js";
@@ -22,6 +22,25 @@ function find(path: string): { readonly entry: PageEntry; readonly params: PageP
   return null;
 }
 
+const DRAWN_MS = 5_000;
+
+/** To where one was before a step away, as soon as so much is drawn again. Whoever moves meanwhile stays where they go. */
+function scrollBack(top: number): () => void {
+  const end = new AbortController();
+  const { signal } = end;
+  const stop = (): void => end.abort();
+  for (const moved of ["wheel", "touchstart", "pointerdown", "keydown"]) addEventListener(moved, stop, { signal });
+  const until = performance.now() + DRAWN_MS;
+  const move = (): void => {
+    if (signal.aborted) return;
+    scrollTo(0, top);
+    if (scrollY < top - 1 && performance.now() < until) requestAnimationFrame(move);
+    else stop();
+  };
+  move();
+  return stop;
+}
+
 /** The navigation beside the page. */
 export function Frame(): JSX.Element {
   const { path, query } = useLocation();
@@ -29,7 +48,7 @@ export function Frame(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
     setOpen(false);
-    scrollTo(0, 0);
+    return scrollBack(marked("top") ?? 0);
   }, [path]);
   const found = useMemo(() => find(path === "/" ? (PAGES[0]?.path ?? "/") : path), [path]);
   const isShown = found !== null && atLeast(role, found.entry.role ?? "viewer");

@@ -17,24 +17,51 @@ export const place = createStore<Location>(read());
 let left: Element | null = null;
 /** The address of what is shown. */
 let shown = location.hash;
-let isKept: (target: string) => boolean = () => false;
+// A page that is drawn anew is not as high yet when the browser would scroll.
+history.scrollRestoration = "manual";
+let made = 0;
+/** Each entry of the browser's history has a name of its own. */
+function entryOf(): string {
+  const { entry: known } = (history.state ?? {}) as { readonly entry?: string };
+  if (known !== undefined) return known;
+  const name = `${performance.timeOrigin} ${(made += 1)}`;
+  history.replaceState({ entry: name }, "");
+  return name;
+}
+let entry = entryOf();
+const marks = new Map<string, number>();
+
+let isKept = (): boolean => false;
 /** Asked where somebody is about to leave the page by the browser's own means; true: not yet. */
-export const keepBy = (asked: (target: string) => boolean): void => {
+export const keepBy = (asked: () => boolean): void => {
   isKept = asked;
 };
+let isAgreed = false;
 
 addEventListener("hashchange", () => {
-  const target = location.hash;
-  if (leadsAway(target) && isKept(target)) history.pushState(null, "", shown);
+  if (!isAgreed && leadsAway(location.hash) && isKept()) history.pushState({ entry }, "", shown);
   else move();
+  isAgreed = false;
 });
+
+/** To where somebody wanted who was kept: that is the entry before. */
+export function leave(): void {
+  isAgreed = true;
+  history.back();
+}
+
+/** Keeps a number for a step back to what is shown, such as how far a list was read. */
+export const mark = (name: string, value: number): void => void marks.set(`${entry} ${name}`, value);
+export const marked = (name: string): number | null => marks.get(`${entry} ${name}`) ?? null;
 
 /** To another page than the one that is shown. */
 export const leadsAway = (target: string): boolean => target.slice(1).split("?")[0] !== place.get().path;
 
 function move(): void {
   left = document.activeElement;
+  mark("top", scrollY);
   shown = location.hash;
+  entry = entryOf();
   place.set(read());
 }
 
@@ -59,7 +86,7 @@ export function href(
 
 /** Goes there; `replace` leaves no step back, for a filter that changes with each letter. */
 export function go(target: string, { replace = false } = {}): void {
-  if (replace) history.replaceState(null, "", target);
+  if (replace) history.replaceState({ entry }, "", target);
   else history.pushState(null, "", target);
   move();
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { go, keepBy, leadsAway } from "./router.js";
+import { go, keepBy, leadsAway, leave } from "./router.js";
 import { createStore } from "./store.js";
 
 /** Those parts of the page that hold work which is not stored. */
@@ -74,9 +74,9 @@ export function useDraft<Values extends object>(stored: Values): Draft<Values> {
 
 const isChanged = (one: object, other: object): boolean => JSON.stringify(one) !== JSON.stringify(other);
 
-keepBy((target) => {
+keepBy(() => {
   if (holders.size === 0) return false;
-  question.set(() => go(target));
+  question.set(leave);
   return true;
 });
 

@@ -60,6 +60,20 @@ describeConsole("work that is not stored", (console) => {
     await page.getByRole("heading", { name: "Statistics" }).waitFor();
   });
 
+  it("is not in the way of the next step back, once it is left by one", async () => {
+    const opened = await console().open(await console().app.workspace(), { path: "/stats", as: "editor" });
+    const { page, go } = opened;
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    await go("/audiences");
+    await page.getByRole("link", { name: "New audience" }).first().click();
+    await page.getByLabel("Name", { exact: true }).fill("Parisians");
+    await page.goBack();
+    await answer(opened, "Leave");
+    await page.getByRole("heading", { name: "Audiences", exact: true, level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Statistics" }).waitFor({ timeout: 10_000 });
+  });
+
   it("of a schema is asked about by its other tabs and by logging out, with the keyboard alone", async () => {
     const workspace = await console().app.workspace();
     const schemaId = await workspace.schema();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { textAt } from "../../support/service/app.js";
 import { describeConsole } from "../../support/console/console.js";
+import { eventually } from "../../support/eventually.js";
 import { aPerson, id, identify } from "../../support/console/people.js";
 
 describeConsole("changes, shared identifiers and forbidden pairs", (console) => {
@@ -44,6 +45,21 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await look("people-change");
     await page.getByRole("link", { name: "All changes" }).click();
     await page.getByRole("heading", { name: "Changes", level: 1 }).waitFor();
+  });
+
+  it("are as many, and where one was, after a step back from one of them", async () => {
+    const workspace = await console().app.workspace();
+    for (let i = 0; i < 60; i += 1) await identify(workspace, id("user_id", `u${i}`), id("device_id", `d${i}`));
+    const { page } = await console().open(workspace, { as: "viewer", path: "/changes" });
+    await page.locator("tbody tr").nth(49).waitFor();
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.locator("tbody tr").nth(59).waitFor();
+    await page.locator("tbody tr").nth(57).getByRole("link", { name: "Open" }).click();
+    await page.getByRole("heading", { name: "Change: created" }).waitFor();
+    assert.equal(await page.evaluate("scrollY"), 0);
+    await page.goBack();
+    await page.locator("tbody tr").nth(59).waitFor({ timeout: 10_000 });
+    await eventually("it is scrolled to where one was", async () => Number(await page.evaluate("scrollY")) > 1_000);
   });
 
   it("asks why two are linked after a change that linked them, and not after one that parted them", async () => {
