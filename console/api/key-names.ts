@@ -17,7 +17,7 @@ let sought = new Set<string>();
 /** A page may show many keys: all of them share one reading. */
 let reading: Promise<void> | null = null;
 
-async function read(by: string): Promise<void> {
+async function readNames(by: string): Promise<void> {
   const names = new Map<string, string>();
   let cursor: string | null = null;
   do {
@@ -31,23 +31,28 @@ async function read(by: string): Promise<void> {
   known.set({ by, names });
 }
 
-/** The name of a key; null if it has none, was revoked, or if the session may not list keys. */
-export function useKeyName(id: string): string | null {
+const NONE: Known["names"] = new Map();
+
+/** The names of these keys; none of one that has none or was revoked, and none at all if the session may not list keys. */
+export function useKeyNames(ids: readonly string[]): Known["names"] {
   const me = useMe().key.key_id;
   const mayList = useMay("owner");
-  const { by, names } = useStore(known);
-  const name = by === me ? (names.get(id) ?? null) : null;
+  const { by, names: read } = useStore(known);
+  const names = by === me ? read : NONE;
   useEffect(() => {
-    if (!mayList || name !== null) return;
+    if (!mayList) return;
     if (by !== me) sought = new Set();
-    if (sought.has(id)) return;
-    sought.add(id);
-    reading ??= read(me)
+    const missing = ids.filter((id) => !names.has(id) && !sought.has(id));
+    if (missing.length === 0) return;
+    for (const id of missing) sought.add(id);
+    reading ??= readNames(me)
       // Without the names, the ids say as much as before.
       .catch(() => {})
       .finally(() => {
         reading = null;
       });
-  }, [id, me, mayList]);
-  return name;
+  }, [ids.join(" "), me, mayList]);
+  return names;
 }
+
+export const useKeyName = (id: string): string | null => useKeyNames([id]).get(id) ?? null;

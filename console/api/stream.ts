@@ -1,5 +1,5 @@
 import { returns } from "../state/connection.js";
-import { ask, AwayError } from "./http.js";
+import { ApiError, ask, AwayError } from "./http.js";
 
 export interface StreamEvent {
   readonly name: string;
@@ -7,21 +7,22 @@ export interface StreamEvent {
 }
 
 const AGAIN_MS = 1_000;
+const REFUSED_S = 5;
 /** The service says something every two seconds. */
 const SILENT_MS = 15_000;
 
 /**
- * Listens to server-sent events of `/v1` until it is stopped, and begins anew when the connection is lost. With `fetch`, because a browser's
- * own `EventSource` sends no header.
+ * Listens to server-sent events of `/v1` until it is stopped, and begins anew when the connection is lost. `onState` also hears why the
+ * service refuses it, else null. With `fetch`, because a browser's own `EventSource` sends no header.
  */
 export function listen(
   path: string,
   told: (event: StreamEvent) => void,
-  onState: (isOpen: boolean) => void,
+  onState: (isOpen: boolean, refusal: ApiError | null) => void,
 ): () => void {
   const abort = new AbortController();
   const read = async (response: Response, end: () => void): Promise<void> => {
-    onState(true);
+    onState(true, null);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
     for (;;) {
@@ -39,16 +40,16 @@ export function listen(
   };
   const goOn = async (): Promise<void> => {
     while (!abort.signal.aborted) {
-      let isAway = false;
-      try {
-        const asking = { signal: abort.signal, headers: { Accept: "text/event-stream" } };
-        await ask("GET", path, undefined, asking, read);
-      } catch (error) {
-        isAway = error instanceof AwayError;
-      }
+      const asking = { signal: abort.signal, headers: { Accept: "text/event-stream" } };
+      const failed: unknown = await ask("GET", path, undefined, asking, read).then(
+        () => null,
+        (error: unknown) => error,
+      );
       if (abort.signal.aborted) return;
-      onState(false);
-      await (isAway ? untilBack(abort.signal) : wait(AGAIN_MS));
+      const refusal = failed instanceof ApiError ? failed : null;
+      onState(false, refusal);
+      if (failed instanceof AwayError) await untilBack(abort.signal);
+      else await wait(refusal === null ? AGAIN_MS : (refusal.retryAfter ?? REFUSED_S) * 1_000);
     }
   };
   void goOn();

@@ -53,7 +53,12 @@ export function Frame(): JSX.Element {
   const found = useMemo(() => find(path === "/" ? (PAGES[0]?.path ?? "/") : path), [path]);
   const isShown = found !== null && atLeast(role, found.entry.role ?? "viewer");
   return (
-    <div class="shell">
+    <div
+      class="shell"
+      onKeyDown={(event) => {
+        if (event.key === "Escape") setOpen(false);
+      }}
+    >
       <a
         class="skip"
         href="#main"
@@ -189,7 +194,7 @@ function Side({
             <ul>
               {pages.map(({ path, nav }) => (
                 <li key={path}>
-                  <a href={`#${path}`} aria-current={path === current ? "page" : undefined}>
+                  <a href={`#${path}`} aria-current={path === current ? "page" : undefined} onClick={onClose}>
                     <Icon name={nav!.icon} />
                     {nav!.name}
                   </a>

@@ -176,6 +176,30 @@ describeConsole(
         await page.getByText("0 of 0").waitFor();
       });
 
+      it("say why a test was refused, and when they are tried next", async () => {
+        const workspace = await console().app.workspace();
+        const opened = await console().open(workspace, { path: "/stats" });
+        const { page, go } = opened;
+        await page.getByRole("heading", { name: "Statistics" }).waitFor();
+        const webhook = { url: "https://hooks.example.com/" };
+        const made = await workspace.send("POST", "/v1/webhooks", webhook);
+        assert.equal(made.status, 201, made.text);
+        await page.route("**/v1/webhooks?*", async (route) => {
+          const answer = (await (await route.fetch()).json()) as { readonly webhooks: readonly object[] };
+          const failing = { state: "failing", last_error: "It is away.", next_try_at: "2026-11-27T12:00:00.000Z" };
+          await route.fulfill({
+            json: { ...answer, webhooks: answer.webhooks.map((one) => ({ ...one, ...failing })) },
+          });
+        });
+        const json = { code: "rate_limited", title: "Too many tests", detail: "Try again in a minute." };
+        await page.route("**/v1/webhooks/*/test", (route) => route.fulfill({ status: 429, json }));
+        await go("/webhooks");
+        await page.getByText("next try 27 Nov 2026").waitFor({ timeout: 10_000 });
+        await page.getByRole("button", { name: "Test", exact: true }).click();
+        await page.getByText(json.detail).waitFor({ timeout: 5_000 });
+        wereRefused(opened, 429);
+      });
+
       it("are not for who is no admin", async () => {
         const { workspace } = await parisians();
         const { page } = await console().open(workspace, { path: "/webhooks", as: "editor" });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeConsole, ownPage } from "../support/console/console.js";
 import { wereRefused } from "../support/console/hands.js";
-import { now } from "../support/service/app.js";
+import { now, submission, textAt } from "../support/service/app.js";
 
 /** To be evaluated: from then on `cut()` ends the stream as a lost connection does. */
 const CUTTABLE = `{
@@ -103,6 +103,46 @@ describeConsole("live events", (console) => {
     assert.match((await page.getByRole("region", { name: "payload" }).textContent())!, /ada@example.com/);
     await page.getByRole("button", { name: "Resume" }).click();
     await page.locator(".live-row").nth(1).waitFor();
+  });
+
+  it("are found by the name of their key, and show by its number what turns text around", async () => {
+    const workspace = await console().app.workspace("Corner shop");
+    const schemaId = await workspace.schema();
+    const { page } = await console().open(workspace, { path: "/live" });
+    await page.getByText("Watching").waitFor();
+    const { body } = await workspace.send("POST", "/v1/keys", { role: "editor", send: "all", name: "The till" });
+    for (const [key, email] of [
+      [textAt(body, "key"), "ada@example.com"],
+      [await workspace.key("all"), "grace@example.com"],
+    ] as const)
+      await console().app.send("POST", "/v1/collect", {
+        key,
+        body: submission(schemaId, { email, note: "\u202emoc.live@ada" }),
+      });
+    const rows = page.locator(".live-row");
+    await rows.nth(1).waitFor();
+    await page.getByLabel("Filter").fill("the till");
+    await rows.nth(1).waitFor({ state: "detached", timeout: 10_000 });
+    await rows.filter({ hasText: "ada@example.com" }).click();
+    const text = (await page.locator("main").textContent())!;
+    assert.doesNotMatch(text, /\u202e/);
+    assert.equal(text.split("\\u202emoc").length, 3, "in the row and in the payload");
+  });
+
+  it("that are refused say why, and are asked for when it is said that they may be", async () => {
+    const opened = await console().open(await console().app.workspace(), { path: "/stats" });
+    const { page, go } = opened;
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    const json = { code: "rate_limited", title: "Too many watch already", detail: "Close another tab." };
+    const headers = { "Retry-After": "1" };
+    await page.route("**/v1/live?*", (route) => route.fulfill({ status: 429, json, headers }));
+    await go("/live");
+    await page.getByText(json.title).waitFor({ timeout: 10_000 });
+    await page.unroute("**/v1/live?*");
+    await page.getByText("Watching").waitFor({ timeout: 10_000 });
+    assert.equal(await page.getByText(json.title).count(), 0);
+    // A browser tells of each that was refused.
+    (opened.wrongs as string[]).splice(0);
   });
 
   it("that were refused show what was sent, also where a program reads it otherwise", async () => {

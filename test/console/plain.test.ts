@@ -80,7 +80,8 @@ describeConsole("small things that were hard to understand", (console) => {
     for (const [waiting, told] of [
       [5_000, "since when is not known"],
       [null, "since when is not known"],
-      [0, "nothing is waiting"],
+      // It is nobody's own.
+      [0, "of all workspaces: nothing is waiting"],
     ] as const) {
       queue = { waiting, oldest_at: null };
       await go("/stats");

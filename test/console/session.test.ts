@@ -213,6 +213,21 @@ describeConsole("the session", (console) => {
     assert.ok(await isSeen(), "the last");
   });
 
+  it("has a menu on a phone that a link to the page where one is closes, and Escape", async () => {
+    const { page } = await console().open(await console().app.workspace(), { path: "/stats", width: 360 });
+    await page.getByRole("heading", { name: "Statistics" }).waitFor();
+    const menu = page.locator(".side");
+    for (const close of [
+      () => menu.getByRole("link", { name: "Statistics" }).click(),
+      () => page.keyboard.press("Escape"),
+    ]) {
+      await page.getByRole("button", { name: "Menu", exact: true }).click();
+      await menu.waitFor();
+      await close();
+      await menu.waitFor({ state: "hidden", timeout: 10_000 });
+    }
+  });
+
   it("keeps the theme that a person chose", async () => {
     const { page } = await console().open(await console().app.workspace(), { path: "/stats" });
     const theme = () => page.evaluate("document.documentElement.dataset.theme ?? 'system'");

@@ -3,7 +3,7 @@ import { usePages } from "../../api/hooks.js";
 import type { Audience } from "../../api/audiences.js";
 import { href } from "../../state/router.js";
 import { useMay } from "../../state/session.js";
-import { Card, Empty, LinkButton, Num, PagedTable, PageFrame, Time } from "../../ui/kit.js";
+import { BothTimes, Card, Empty, LinkButton, Num, PagedTable, PageFrame } from "../../ui/kit.js";
 import { State } from "./state.js";
 
 const EVERY_MS = 5_000;
@@ -45,7 +45,7 @@ export function Page(): JSX.Element {
             { name: "Members", fit: "end", show: ({ size }) => <Num value={size} /> },
             { name: "State", show: (audience) => <State of={audience} /> },
             { name: "Version", fit: "end", show: ({ version }) => <Num value={version} /> },
-            { name: "Created", show: ({ created_at: at }) => <Time at={at} /> },
+            { name: "Created", show: ({ created_at: at }) => <BothTimes at={at} /> },
           ]}
         />
       </Card>

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { useAction, usePages, useQuery } from "../../api/hooks.js";
-import { api } from "../../api/http.js";
+import { api, refusalOf } from "../../api/http.js";
 import type { Audience, NewWebhook, Webhook } from "../../api/audiences.js";
 import { useSecret } from "../../state/unsaved.js";
 import {
@@ -178,7 +178,7 @@ function State({
         <Badge tone={TONES[state]}>{state}</Badge>
         {state === "failing" && next !== null && (
           <span class="soft small">
-            next try <Time at={next} />
+            next try <Time at={next} isExact />
           </span>
         )}
       </span>
@@ -210,6 +210,11 @@ function Position({ of: { delivered, head } }: { readonly of: Webhook }): JSX.El
   );
 }
 
+interface Tested {
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
 function Actions({
   of: { webhook_id: id, state },
   onDo,
@@ -217,19 +222,19 @@ function Actions({
   readonly of: Webhook;
   readonly onDo: (what: Doing["what"]) => void;
 }): JSX.Element {
-  const testing = useAction(() =>
-    api<{ readonly status: number | null; readonly error: string | null }>("POST", `/v1/webhooks/${id}/test`),
-  );
-  const test = async (): Promise<void> => {
-    const answer = await testing.run();
-    if (answer === undefined) return notify("The test could not be sent.", "bad");
-    const { status, error } = answer;
-    if (error === null) notify(`The receiver answered ${status ?? "nothing"}.`);
-    else notify(`The test failed: ${error}`, "bad");
-  };
+  const testing = useAction(async () => {
+    try {
+      const { status, error } = await api<Tested>("POST", `/v1/webhooks/${id}/test`);
+      if (error === null) notify(`The receiver answered ${status ?? "nothing"}.`);
+      else notify(`The test failed: ${error}`, "bad");
+    } catch (failed) {
+      const { title, detail } = refusalOf(failed);
+      notify(`The test could not be sent. ${title}: ${detail}`, "bad");
+    }
+  });
   return (
     <span class="row">
-      <Button isSmall isBusy={testing.isBusy} onClick={() => void test()}>
+      <Button isSmall isBusy={testing.isBusy} onClick={() => void testing.run()}>
         Test
       </Button>
       <Button isSmall onClick={() => onDo("resume")}>

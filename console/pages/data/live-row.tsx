@@ -26,13 +26,13 @@ const TONES: Readonly<Record<Verdict, Tone>> = {
   refused: "bad",
 };
 
-export function isMatch(entry: Entry, verdict: string, text: string): boolean {
+export function isMatch(entry: Entry, verdict: string, text: string, keyName = ""): boolean {
   if (verdict !== "" && entry.verdict !== verdict) return false;
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return true;
   const { schema_id: schemaId, key_id: keyId, event_id: eventId, code, payload, errors } = entry;
   const told = errors.map(({ path, message }) => `${path} ${message}`);
-  return [schemaId, keyId, eventId, code, payload, ...told].some((one) => one?.toLowerCase().includes(wanted));
+  return [schemaId, keyId, keyName, eventId, code, payload, ...told].some((one) => one?.toLowerCase().includes(wanted));
 }
 
 /** An event in one line, and opened with all that is known of it. */

@@ -1,11 +1,12 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { useQuery } from "../../api/hooks.js";
+import { useKeyNames } from "../../api/key-names.js";
 import { listen, type StreamEvent } from "../../api/stream.js";
 import type { PageProps } from "../../state/pages.js";
 import { go, href } from "../../state/router.js";
 import { useMay } from "../../state/session.js";
-import { Button, Card, count, Empty, LinkButton, PageFrame, SelectField, TextField } from "../../ui/kit.js";
+import { Button, Card, count, Empty, Failure, LinkButton, PageFrame, SelectField, TextField } from "../../ui/kit.js";
 import "../../styles/live.css";
 import { isMatch, Row, type Entry } from "./live-row.js";
 import { KeepRefused } from "./refused.js";
@@ -64,6 +65,7 @@ function take(state: State, change: Change): State {
 export function Page({ query }: PageProps): JSX.Element {
   const [state, tell] = useReducer(take, NOTHING);
   const [isOpen, setOpen] = useState(false);
+  const [refusal, setRefusal] = useState<unknown>(null);
   // In the address, so that other pages can link to some of them.
   const [verdict, text] = [query.get("show") ?? "", query.get("filter") ?? ""];
   const show = (change: { readonly show?: string; readonly filter?: string }): void =>
@@ -74,8 +76,9 @@ export function Page({ query }: PageProps): JSX.Element {
   useQuery("/v1/me", { every: ASKED_MS, isAskedHidden: true });
   useEffect(
     () =>
-      listen("/v1/live?follow=true", tell, (is) => {
+      listen("/v1/live?follow=true", tell, (is, why) => {
         setOpen(is);
+        setRefusal(why);
         if (is) tell({ name: "connected" });
       }),
     [],
@@ -87,7 +90,11 @@ export function Page({ query }: PageProps): JSX.Element {
     () => (pausedAt === null ? state.entries : state.entries.filter(({ n }) => n < pausedAt)),
     [state.entries, pausedAt],
   );
-  const entries = useMemo(() => shown.filter((entry) => isMatch(entry, verdict, text)), [shown, verdict, text]);
+  const names = useKeyNames(useMemo(() => [...new Set(shown.map(({ key_id: id }) => id))], [shown]));
+  const entries = useMemo(
+    () => shown.filter((entry) => isMatch(entry, verdict, text, names.get(entry.key_id))),
+    [shown, verdict, text, names],
+  );
   return (
     <PageFrame
       title="Live events"
@@ -122,6 +129,7 @@ export function Page({ query }: PageProps): JSX.Element {
           {isPaused ? "Paused" : isOpen ? "Watching" : "Connecting"}
         </span>
       </div>
+      <Failure error={refusal} />
       {entries.length === 0 && <KeepRefused isLive />}
       <Card isFlush>
         {entries.length === 0 ? (

@@ -9,6 +9,7 @@ import { useDraft, useSecret, whenFree } from "../../state/unsaved.js";
 import {
   AreaField,
   Badge,
+  BothTimes,
   Button,
   Card,
   Code,
@@ -187,7 +188,7 @@ function Expires({ of: { rotated_to: to, expires_at: at } }: { readonly of: Key 
   if (at === null) return <span class="soft">never</span>;
   return (
     <span class="row">
-      <Time at={at} />
+      <BothTimes at={at} />
       {to !== null && <Badge tone="warn">rotated</Badge>}
     </span>
   );

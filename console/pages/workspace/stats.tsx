@@ -87,15 +87,18 @@ function Shown({
           name="In the queue"
           value={queue.waiting === null ? "unknown" : <Num value={queue.waiting} />}
           note={
-            queue.waiting === 0 ? (
-              "nothing is waiting"
-            ) : queue.oldest_at === null ? (
-              "since when is not known"
-            ) : (
-              <>
-                the oldest came <Time at={queue.oldest_at} />
-              </>
-            )
+            <>
+              of all workspaces:{" "}
+              {queue.waiting === 0 ? (
+                "nothing is waiting"
+              ) : queue.oldest_at === null ? (
+                "since when is not known"
+              ) : (
+                <>
+                  the oldest came <Time at={queue.oldest_at} />
+                </>
+              )}
+            </>
           }
         />
       </div>
@@ -228,7 +231,7 @@ function Chart({ minutes }: { readonly minutes: Stats["minutes"] }): JSX.Element
           viewBox={`0 0 ${minutes.length * BAR} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`Events in each of the last 60 minutes; at most ${most} in one, none in ${minutes.length - busy.length} of them`}
+          aria-label={`Events in each of the last 60 minutes; at most ${busy.length === 0 ? 0 : most} in one, none in ${minutes.length - busy.length} of them`}
         >
           {minutes.map(({ at, accepted, quarantined, rejected }, n) => {
             const [good, held, bad] = [scale(accepted), scale(quarantined), scale(rejected)];
