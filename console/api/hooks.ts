@@ -164,7 +164,7 @@ export function usePages<Item>(path: string | null, name: string, options: Query
   };
   useEffect(() => {
     // After a step back, as many as there were.
-    wanted.current = marked(`pages of ${path}`) ?? 1;
+    wanted.current = marked(`pages of ${path ?? ""}`) ?? 1;
     return () => {
       underWay.current?.abort();
       underWay.current = null;
@@ -179,7 +179,7 @@ export function usePages<Item>(path: string | null, name: string, options: Query
   }, [path, begin]);
   const more = (): void => {
     wanted.current = pages.length + 1;
-    mark(`pages of ${path}`, wanted.current);
+    mark(`pages of ${path ?? ""}`, wanted.current);
     setAwaited(true);
     // What is under way reads on until then.
     if (path !== null && begin !== null && underWay.current === null) void read(path, begin, pages);

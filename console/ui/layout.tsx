@@ -7,6 +7,8 @@ import { Icon, type IconName } from "./icons.js";
 
 export interface PageProps {
   readonly title: string;
+  /** In the browser's tabs and history, where others may look on: nothing that a person is known by. The title, if it is not said. */
+  readonly tab?: string;
   /** A sentence: what this page is for. */
   readonly intro?: ComponentChildren;
   readonly actions?: ComponentChildren;
@@ -16,11 +18,11 @@ export interface PageProps {
 }
 
 /** The frame of every page. Its heading takes the focus, so that a screen reader says where one is. */
-export function PageFrame({ title, intro, actions, back, children }: PageProps): JSX.Element {
+export function PageFrame({ title, tab = title, intro, actions, back, children }: PageProps): JSX.Element {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Onym`;
-  }, [title]);
+    document.title = `${tab} · Onym`;
+  }, [tab]);
   useEffect(() => {
     if (isFocusLeft()) heading.current?.focus({ preventScroll: true });
   }, []);

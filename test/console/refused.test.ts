@@ -174,8 +174,8 @@ describeConsole("what is refused", (console) => {
     await page.route("**/v1/dead-letters/replay?dry_run=false", async (route) => {
       if ((route.request().postDataJSON() as { cursor?: string }).cursor !== undefined)
         return route.fulfill({ status: 503, json: { code: "unavailable", title: "Unavailable", detail: "Again." } });
-      const { body: page } = await workspace.send("POST", "/v1/dead-letters/replay", { dead_letter_ids: [first] });
-      return route.fulfill({ json: { ...page, next_cursor: "further" } });
+      const { body: went } = await workspace.send("POST", "/v1/dead-letters/replay", { dead_letter_ids: [first] });
+      return route.fulfill({ json: { ...went, next_cursor: "further" } });
     });
     await page.getByRole("button", { name: "Replay all" }).click();
     const dialog = page.getByRole("dialog", { name: "Replay dead letters?" });

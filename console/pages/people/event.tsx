@@ -50,14 +50,19 @@ const REASONS: Readonly<Record<string, ComponentChildren>> = {
 export function Page({ params }: PageProps): JSX.Element {
   const id = params["id"]!;
   const event = useQuery<Event>(`/v1/events/${encodeURIComponent(id)}`, { read: withPayload });
+  const profileId = event.data?.profile_id ?? null;
   return (
     <PageFrame
       title={event.data === null ? "Event" : `Event: ${visible(event.data.schema_id)}`}
-      back={["#/search", "Search"]}
+      back={
+        profileId === null
+          ? ["#/search", "Search"]
+          : [href("/profiles/:id", { id: profileId }, { tab: "timeline" }), "Events of the profile"]
+      }
       intro={<Id id={id} what="the event id" isWhole />}
       actions={
-        (event.data?.profile_id ?? null) !== null && (
-          <LinkButton icon="person" href={href("/profiles/:id", { id: event.data!.profile_id! })}>
+        profileId !== null && (
+          <LinkButton icon="person" href={href("/profiles/:id", { id: profileId })}>
             Its profile
           </LinkButton>
         )

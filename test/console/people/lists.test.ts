@@ -62,6 +62,23 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await eventually("it is scrolled to where one was", async () => Number(await page.evaluate("scrollY")) > 1_000);
   });
 
+  it("say which change undid one, and which one that was", async () => {
+    const workspace = await console().app.workspace();
+    const { changeId } = await identify(workspace, id("user_id", "ada"), id("device_id", "tablet"));
+    const { body } = await workspace.send("POST", `/v1/changes/${changeId}/revert`);
+    const revert = textAt(body, "change_id");
+    const { page, go } = await console().open(workspace, { as: "admin", path: `/changes/${changeId}` });
+    const facts = page.locator(".facts");
+    await facts.getByText("Undone by").waitFor({ timeout: 10_000 });
+    await facts.locator(`a[href="#/changes/${revert}"]`).click();
+    await facts.getByText("Undoes").waitFor();
+    await facts.locator(`a[href="#/changes/${changeId}"]`).click();
+    await page.getByRole("heading", { name: "Change: created" }).waitFor();
+    await go(`/undo?what=change&change=${changeId}`);
+    await page.getByText("There is nothing to undo").waitFor();
+    await page.locator(`main a[href="#/changes/${revert}"]`).waitFor({ timeout: 10_000 });
+  });
+
   it("asks why two are linked after a change that linked them, and not after one that parted them", async () => {
     const workspace = await console().app.workspace();
     const { changeId } = await aPerson(workspace, "ada");

@@ -105,11 +105,15 @@ describeConsole("search", (console) => {
 
   it("shows an event and what became of it", async () => {
     const workspace = await console().app.workspace();
-    const { eventId } = await aPerson(workspace, "eve");
+    const { eventId, profileId } = await aPerson(workspace, "eve");
     const { page, look } = await console().open(workspace, { path: `/events/${eventId}` });
     await page.getByText("folded").waitFor();
     await page.getByText("its data was added to the profile").waitFor();
     await look("people-event");
     await page.getByRole("link", { name: "Its profile" }).waitFor();
+    await page.getByRole("link", { name: "Events of the profile" }).click();
+    await page.getByRole("tab", { name: "Events", selected: true }).waitFor();
+    // Nothing of the person, where others look on.
+    assert.equal(await page.title(), `Profile ${profileId.slice(0, 8)}…${profileId.slice(-6)} · Onym`);
   });
 });

@@ -6,6 +6,7 @@ import { Card, Facts, Id, KeyId, LinkButton, Loaded, Missing, PageFrame, Table, 
 import { ChangeLink, OutcomeBadge, OUTCOMES, ProfileLink, RULES, Source } from "../parts/evidence.js";
 import type { Change, ChangedIdentifier, Dropped, Outcome } from "../parts/records.js";
 import { Name, Pair } from "../parts/text.js";
+import { UndoneBy } from "../parts/undone.js";
 import { hrefOfUndo } from "../undo/request.js";
 import { hrefOfWhy } from "../why.js";
 
@@ -73,7 +74,10 @@ const Profiles = ({ ids }: { readonly ids: readonly string[] }): JSX.Element =>
 
 const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
   <>
-    <Card title="What happened" note="Later changes of these profiles are not told here: the page of each lists them.">
+    <Card
+      title="What happened"
+      note="Other later changes of these profiles are not told here: the page of each lists them."
+    >
       <Facts
         facts={[
           [
@@ -95,6 +99,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
                 ] as const,
               ]),
           ...(of.reverts === undefined ? [] : [["Undoes", <ChangeLink key="c" id={of.reverts} />] as const]),
+          ...(UNDOABLE.has(of.outcome) ? [["Undone by", <UndoneBy key="u" id={of.change_id} />] as const] : []),
           ["When", <Time key="t" at={of.at} isExact />],
           ["Source", <Source key="s" of={of} />],
           ["Key", <KeyId key="k" id={of.key_id} />],

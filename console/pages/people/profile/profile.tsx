@@ -18,6 +18,7 @@ import {
   Missing,
   Num,
   PageFrame,
+  shorten,
   Tabs,
   Time,
 } from "../../../ui/kit.js";
@@ -38,6 +39,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
   return (
     <PageFrame
       title="Profile"
+      tab={data === null ? "Profile" : `Profile ${shorten(data.profile_id)}`}
       back={["#/search", "Search"]}
       intro={<Id id={data?.profile_id ?? id} what="the profile id" isWhole />}
       actions={

@@ -18,6 +18,7 @@ import {
 } from "../../../ui/kit.js";
 import { ChangeLink, RULES } from "../parts/evidence.js";
 import { Pair } from "../parts/text.js";
+import { UndoneBy } from "../parts/undone.js";
 import { KeepApart } from "./apart.js";
 import { Ask } from "./ask.js";
 import { Done } from "./done.js";
@@ -110,6 +111,11 @@ function Undoing({
     return (
       <Card title="This was undone already" isResult>
         <p>In another tab, or by somebody else. Nothing was changed now.</p>
+        {request.kind === "change" && (
+          <p>
+            Undone by: <UndoneBy id={request.id} />
+          </p>
+        )}
         <p>
           <a href="#/changes">The changes</a> say who did it, and when.
         </p>
@@ -255,6 +261,11 @@ function Nothing({ request, preview }: { readonly request: UndoRequest; readonly
                 ? "The two are a forbidden pair already."
                 : "No link connects just these two."}
         </p>
+        {request.kind === "change" && (
+          <p>
+            Undone by: <UndoneBy id={request.id} />
+          </p>
+        )}
         <Stays preview={preview} />
         {request.kind === "pair" && !request.isForbidden && <KeepApart two={wantedApart(request)!} />}
         <div class="row">
