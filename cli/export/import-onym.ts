@@ -48,37 +48,46 @@ export async function importOnym(context: Context): Promise<Exit> {
     if (!(await world.ask!(`Import ${count(total, "line")}?`)))
       throw new CliError(EXIT.refused, "nothing was imported");
   }
-  const dropped = await send(context, [...files.values()], total, erased);
-  if (erased === null) await print(lines, shown);
+  const { leftOut, dropped } = await send(context, [...files.values()], total, erased);
+  if (leftOut > 0)
+    world.err(`left out: ${count(leftOut, "line")} of links that name what came in during the export, or was erased\n`);
+  const imported = { ...lines, left_out: leftOut };
+  if (erased === null) await print(imported, shown);
   else
     await print(
-      { ...lines, ...countsOf(erased), dropped_events: dropped },
+      { ...imported, ...countsOf(erased), dropped_events: dropped },
       `${shown}\ndropped: ${count(dropped, "event")} of them`,
     );
   return EXIT.done;
 }
 
-/** Answers how many events stayed out because somebody was erased. */
+interface Sent {
+  readonly leftOut: number;
+  /** Events that stayed out because somebody was erased. */
+  readonly dropped: number;
+}
+
 async function send(
   { world, service, http }: Context,
   files: readonly string[],
   total: number,
   erased: Erased | null,
-): Promise<number> {
+): Promise<Sent> {
   const api = http(RETRY_MS);
   const progress = createProgress(world, "lines");
   let done = 0;
+  let leftOut = 0;
   try {
     await api({ method: "POST", path: "/v1/imports", repeatable: true });
     if (erased !== null) await uploadLines(api, "the erasures", erased.lines(), () => {});
     for (const file of files)
-      await upload(api, file, world, (many) => {
+      leftOut += await upload(api, file, world, (many) => {
         done += many;
         progress.show(done / Math.max(total, 1), done);
       });
     const dropped = erased === null ? 0 : await droppedBy(api, erased);
     await api({ method: "DELETE", path: "/v1/imports", repeatable: true });
-    return dropped;
+    return { leftOut, dropped };
   } catch (error) {
     const [cause, place] = error instanceof UploadError ? [error.cause, `${error.message}: `] : [error, ""];
     const { message, exit } = failureOf(cause, service.url);

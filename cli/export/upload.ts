@@ -37,8 +37,8 @@ export async function countLines(file: string, world: Input): Promise<number> {
 const LINES_MAX = 300;
 const BYTES_MAX = 1_000_000;
 
-/** Sends the lines of the file, in requests that the service takes; told of how many after each. */
-export const upload = (http: Http, file: string, world: Input, sent: (lines: number) => void): Promise<void> =>
+/** Sends the lines of the file, in requests that the service takes; told of how many after each. Answers how many it left out. */
+export const upload = (http: Http, file: string, world: Input, sent: (lines: number) => void): Promise<number> =>
   uploadLines(http, file, linesIn(file, world), sent);
 
 async function* linesIn(file: string, world: Input): AsyncGenerator<Buffer> {
@@ -56,7 +56,8 @@ export async function uploadLines(
   place: string,
   all: AsyncIterable<Buffer> | Iterable<Buffer>,
   sent: (lines: number) => void,
-): Promise<void> {
+): Promise<number> {
+  let leftOut = 0;
   let lines: string[] = [];
   let bytes = 0;
   let first = 1;
@@ -64,7 +65,9 @@ export async function uploadLines(
     if (lines.length === 0) return;
     const body = `{"lines":[${lines.join(",")}]}`;
     try {
-      await http({ method: "POST", path: "/v1/imports/lines", body, repeatable: true });
+      const path = "/v1/imports/lines";
+      const answer = await http<{ readonly left_out: number }>({ method: "POST", path, body, repeatable: true });
+      leftOut += answer.left_out;
     } catch (error) {
       throw new UploadError(`${place}, in the lines from ${first} on`, { cause: error });
     }
@@ -78,4 +81,5 @@ export async function uploadLines(
     bytes += line.length;
   }
   await flush();
+  return leftOut;
 }

@@ -4,7 +4,7 @@ import { countFolded } from "../audiences/follow.js";
 import { NO_AUDIENCES } from "../../core/audience/audience.js";
 import { isFolding, type StoredEvent } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
-import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
+import type { RemovedPair, RestoredMember, UnlinkedMark } from "../../core/identity/api.js";
 import type { Change, ForbiddenPair, ListedLink } from "../../core/identity/model.js";
 import { deadLetterIdFor, type EventId, type WorkspaceId } from "../../core/ids.js";
 import { emptyFacet } from "../../core/profile/fold.js";
@@ -20,7 +20,7 @@ import { judgeImported, livingFacets, type RestoredFacet } from "./erased.js";
 export type ImportRecord =
   | { readonly kind: "erasure"; readonly record: ImportedErasure }
   | ({ readonly kind: "catalog" } & CatalogLine)
-  | { readonly kind: "profile"; readonly record: RestoredProfile; readonly facets: readonly RestoredFacet[] }
+  | { readonly kind: "profile"; readonly record: readonly RestoredMember[]; readonly facets: readonly RestoredFacet[] }
   | { readonly kind: "change"; readonly record: Change }
   | { readonly kind: "link"; readonly record: ListedLink }
   | { readonly kind: "removed_link"; readonly record: RemovedPair }
@@ -46,16 +46,20 @@ type ImportServices = Pick<
 >;
 type Of<Kind extends ImportRecord["kind"]> = Extract<ImportRecord, { kind: Kind }>;
 
-/** Writes them in their order; what stands already as it is given stays. So they may be given any number of times. */
+/**
+ * Writes them in their order; what stands already as it is given stays. So they may be given any number of times. Answers how many were
+ * left out: see `Identity.restore`.
+ */
 export async function importRecords(
   services: ImportServices,
   workspace: WorkspaceId,
   all: readonly ImportRecord[],
-): Promise<void> {
+): Promise<number> {
   await requireOpenImport(services, workspace);
-  await writeRecords(services, workspace, await judgeRecords(services, workspace, all));
+  const leftOut = await writeRecords(services, workspace, await judgeRecords(services, workspace, all));
   // Somebody ended it meanwhile: profiles may have been judged before these records stood.
   if (!(await services.catalog.isImporting(workspace))) await buildAll(services, workspace);
+  return leftOut;
 }
 
 /** The records as they may be written: throws what is wrong with one of them, and stores nothing. */
@@ -74,14 +78,16 @@ async function writeRecords(
   services: ImportServices,
   workspace: WorkspaceId,
   all: readonly ImportRecord[],
-): Promise<void> {
+): Promise<number> {
+  let leftOut = 0;
   for (let from = 0; from < all.length;) {
     const { kind } = all[from]!;
     const end = all.findIndex((one, n) => n > from && one.kind !== kind);
     const some = all.slice(from, end < 0 ? all.length : end);
-    await importSome(services, workspace, kind, some);
+    leftOut += await importSome(services, workspace, kind, some);
     from += some.length;
   }
+  return leftOut;
 }
 
 async function importSome(
@@ -89,22 +95,21 @@ async function importSome(
   workspace: WorkspaceId,
   kind: ImportRecord["kind"],
   some: readonly ImportRecord[],
-): Promise<void> {
+): Promise<number> {
   const { identity } = services;
   switch (kind) {
     case "erasure":
-      return importErasures(services, workspace, recordsOf(some as readonly Of<"erasure">[]));
+      await importErasures(services, workspace, recordsOf(some as readonly Of<"erasure">[]));
+      return 0;
     case "catalog":
       for (const one of some as readonly Of<"catalog">[]) await importCatalog(services, workspace, one);
-      return;
+      return 0;
     case "profile":
-      return importProfiles(services, workspace, some as readonly Of<"profile">[]);
+      await importProfiles(services, workspace, some as readonly Of<"profile">[]);
+      return 0;
     case "event":
-      return importEvents(
-        services,
-        workspace,
-        (some as readonly Of<"event">[]).map(({ record }) => record),
-      );
+      await importEvents(services, workspace, recordsOf(some as readonly Of<"event">[]));
+      return 0;
     case "change":
       return identity.restore(workspace, { kind: "changes", records: recordsOf(some as readonly Of<"change">[]) });
     case "link":
@@ -117,11 +122,12 @@ async function importSome(
     case "unlinked":
       return identity.restore(workspace, { kind, records: recordsOf(some as readonly Of<"unlinked">[]) });
     case "forbidden_pair":
-      return identity.restore(workspace, {
-        kind: "forbidden_pairs",
-        records: recordsOf(some as readonly Of<"forbidden_pair">[]),
-      });
+      break;
   }
+  return identity.restore(workspace, {
+    kind: "forbidden_pairs",
+    records: recordsOf(some as readonly Of<"forbidden_pair">[]),
+  });
 }
 
 const recordsOf = <T>(some: readonly { readonly record: T }[]): readonly T[] => some.map(({ record }) => record);
@@ -131,7 +137,7 @@ async function importProfiles(
   workspace: WorkspaceId,
   some: readonly Of<"profile">[],
 ): Promise<void> {
-  await identity.restore(workspace, { kind: "profiles", records: recordsOf(some) });
+  await identity.restore(workspace, { kind: "members", records: recordsOf(some).flat() });
   const all = some.flatMap((one) => one.facets);
   if (all.length === 0) return;
   // Those that stand stay.

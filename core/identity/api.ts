@@ -134,17 +134,9 @@ export interface RestoredMember extends Member {
   readonly seenWith: readonly string[];
 }
 
-/** A profile, or a part of it behind the parts before. */
-export interface RestoredProfile {
-  /** The smallest uid of all its parts. */
-  readonly profileId: ProfileId;
-  readonly members: readonly RestoredMember[];
-  readonly isPartial: boolean;
-}
-
 /** Records of one kind; each kind names those before it. */
 export type Restored =
-  | { readonly kind: "profiles"; readonly records: readonly RestoredProfile[] }
+  | { readonly kind: "members"; readonly records: readonly RestoredMember[] }
   | { readonly kind: "changes"; readonly records: readonly Change[] }
   | { readonly kind: "links"; readonly records: readonly ListedLink[] }
   | { readonly kind: "removed_links"; readonly records: readonly RemovedPair[] }
@@ -222,11 +214,12 @@ export interface Identity {
   /** What the change took away and nothing brought back since, a few thousand links at a time; `after` is the `next` of the answer before. */
   takenBy(workspace: WorkspaceId, change: Change, after: string | null): Promise<Taken>;
   /**
-   * Writes records of another installation as they stood there, each once: what stands as it is given stays. Each names only what stands
-   * already, or was erased here: of that, nothing is written. Throws `conflict` where something else stands, or where another workspace has
-   * or had an identifier or a change with the same id, and `validation_failed` for what names nothing.
+   * Writes records of another installation as they stood there, each once: what stands as it is given stays. Members are one profile as
+   * far as links join them. A record that names an identifier or a change that does not stand is left out; answers how many. A link that
+   * was removed by such a change stands. Throws `conflict` where something else stands, or where another workspace has or had an identifier
+   * or a change with the same id.
    */
-  restore(workspace: WorkspaceId, records: Restored): Promise<void>;
+  restore(workspace: WorkspaceId, records: Restored): Promise<number>;
   /** Whether any identifier of the namespace was ever seen. */
   hasIdentifiers(workspace: WorkspaceId, namespace: string): Promise<boolean>;
 }

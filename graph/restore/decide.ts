@@ -1,6 +1,6 @@
-import { AppError, mismatch } from "../../core/errors.js";
+import { AppError } from "../../core/errors.js";
 import { identifierKey } from "../../core/event/event.js";
-import type { RemovedPair, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
+import type { RemovedPair, RestoredMember, UnlinkedMark } from "../../core/identity/api.js";
 import {
   pairKey,
   type Change,
@@ -19,12 +19,11 @@ import {
   addLinks,
   createIn,
   createWorkingState,
-  endOf,
   join,
   touch,
+  uidOf,
   wholePlanOf,
   workingComponentOf,
-  type WorkingState,
 } from "../rules/working-state.js";
 
 /** What of the records is not there yet; null: nothing. Pure, and throws where something else stands. */
@@ -32,47 +31,23 @@ export type Decision = (snapshot: Snapshot) => Partial<Plan> | null;
 
 export type LinkToWrite = Omit<LinkPlan, "revives">;
 
-/** `anchors`: of parts of profiles, an identifier of a part before. */
-export function profiles(
+/** Each stands alone until a link joins it: only what holds together may be one profile. */
+export function members(
   snapshot: Snapshot,
   workspace: WorkspaceId,
-  all: readonly RestoredProfile[],
-  anchors: ReadonlyMap<RestoredProfile, IdentifierKey>,
-  mayLack: boolean,
+  all: readonly RestoredMember[],
 ): Partial<Plan> | null {
   const working = createWorkingState(snapshot);
-  for (const profile of all) addProfile(working, workspace, profile, anchors.get(profile) ?? null, mayLack);
-  return working.created.size === 0 && working.seenWithPlans.size === 0 ? null : wholePlanOf(working);
-}
-
-function addProfile(
-  working: WorkingState,
-  workspace: WorkspaceId,
-  { profileId, members, isPartial }: RestoredProfile,
-  anchor: IdentifierKey | null,
-  mayLack: boolean,
-): void {
-  const { snapshot } = working;
-  const all = members.map((member) => ({ ...member, key: identifierKey(workspace, member.identifier) }));
-  const keyed = all.filter(({ key, uid }) => !isErasedMember(snapshot.tombstones.get(key), uid));
-  // Without one of them only the links tell who belongs together: until they come each is alone.
-  const isLoose = keyed.length < all.length || (mayLack && isPartial);
-  const standing = [...keyed.map(({ key }) => key), ...(anchor === null ? [] : [anchor])];
-  const groups = new Set(standing.flatMap((key) => workingComponentOf(working, key) ?? []));
-  const [known = join([]), ...others] = groups;
-  const isOther = others.length > 0 || (known.size > 0 && known.profileId !== profileId);
-  if ((isOther && !isLoose) || keyed.some(({ key, uid }) => (snapshot.identifiers.get(key)?.uid ?? uid) !== uid))
-    throw new AppError("conflict", `An identifier of profile ${profileId} stands here already, in another one.`);
-  for (const { key, uid, identifier, isShared, seenWith } of keyed) {
-    if (workingComponentOf(working, key) === null) {
-      const group = isLoose ? join([]) : known;
-      createIn(working, { key, identifier, uid, group });
-    }
+  for (const { uid, identifier, isShared, seenWith } of all) {
+    const key = identifierKey(workspace, identifier);
+    if (isErasedMember(snapshot.tombstones.get(key), uid)) continue;
+    if (workingComponentOf(working, key) === null) createIn(working, { key, identifier, uid, group: join([]) });
+    if (uidOf(working, key) !== uid)
+      throw new AppError("conflict", `The identifier with uid ${uid} stands here already, with another uid.`);
     if (isShared && snapshot.identifiers.get(key)?.isShared !== true)
       working.seenWithPlans.set(key, { key, seenWith: seenWith.map((one) => keyIn(workspace, one)), isShared: true });
   }
-  if (!isLoose && endOf(known).profileId !== profileId)
-    throw mismatch([{ path: "profile_id", message: `${profileId} must be the smallest uid of the profile` }]);
+  return working.created.size === 0 && working.seenWithPlans.size === 0 ? null : wholePlanOf(working);
 }
 
 /** Ids have the order of age: what is younger than a change did not stand when the change was made. */
@@ -99,13 +74,19 @@ export function joining(snapshot: Snapshot, all: readonly LinkToWrite[]): Partia
   return isJoined ? wholePlanOf(working) : plan;
 }
 
+const lacks = ({ identifiers }: Snapshot, keys: readonly IdentifierKey[]): boolean =>
+  keys.some((key) => !identifiers.has(key));
+
+/** Of records that name these identifiers, how many name one that does not stand: those are left out. */
+export const countLacking = (snapshot: Snapshot, named: readonly (readonly IdentifierKey[])[]): number =>
+  named.filter((keys) => lacks(snapshot, keys)).length;
+
 /** Those that stand in no form. */
 export function links(snapshot: Snapshot, all: readonly LinkToWrite[]): Pick<Plan, "links"> | null {
   const missing = new Map<string, LinkPlan>();
   for (const link of all) {
-    if ([link.from, link.to].some((key) => wasErased(snapshot, key, link.changeId))) continue;
-    requireKnown(snapshot, link.from, "from");
-    requireKnown(snapshot, link.to, "to");
+    const ends = [link.from, link.to];
+    if (lacks(snapshot, ends) || ends.some((key) => wasErased(snapshot, key, link.changeId))) continue;
     const pair = pairKey(link.from, link.to);
     if (snapshot.removed.has(pair))
       throw new AppError("conflict", `A link of change ${link.changeId} was removed here.`);
@@ -118,14 +99,6 @@ export function links(snapshot: Snapshot, all: readonly LinkToWrite[]): Pick<Pla
 export function restored(snapshot: Snapshot, all: readonly RestorePlan[]): Partial<Plan> | null {
   const restores = all.filter(({ pair, changeId }) => snapshot.removed.get(pairKey(...pair))?.by === changeId);
   return restores.length === 0 ? null : { restores };
-}
-
-/** `id`: of a record, never a value. */
-export const unknown = (path: string, id: string, what: string): AppError =>
-  mismatch([{ path, message: `${id} is no ${what} that was imported` }]);
-
-function requireKnown({ identifiers }: Snapshot, key: IdentifierKey, path: string): void {
-  if (!identifiers.has(key)) throw mismatch([{ path, message: "is no identifier that was imported" }]);
 }
 
 export const removed = (snapshot: Snapshot, workspace: WorkspaceId, all: readonly RemovedPair[]) =>
@@ -150,8 +123,7 @@ export function takenBack(snapshot: Snapshot, all: readonly RemovePlan[]): Parti
 export function marked(snapshot: Snapshot, workspace: WorkspaceId, all: readonly UnlinkedMark[]): Partial<Plan> | null {
   const unlinked = all.flatMap(({ identifier, at, by }) => {
     const key = identifierKey(workspace, identifier);
-    if (wasErased(snapshot, key, by)) return [];
-    requireKnown(snapshot, key, "identifier");
+    if (lacks(snapshot, [key]) || wasErased(snapshot, key, by)) return [];
     return [{ key, at, changeId: by }];
   });
   const missing = unlinked.filter(({ key, at }) => snapshot.identifiers.get(key)!.unlinkedAt !== at);
@@ -163,14 +135,10 @@ export function forbidden(
   keys: readonly [IdentifierKey, IdentifierKey],
   pair: ForbiddenPair,
 ): Partial<Plan> | null {
-  if (keys.some((key) => wasErased(snapshot, key, pair.changeId))) return null;
+  if (lacks(snapshot, keys) || keys.some((key) => wasErased(snapshot, key, pair.changeId))) return null;
   const working = createWorkingState(snapshot);
   let isNew = false;
-  for (const [name, key] of [
-    ["from", keys[0]],
-    ["to", keys[1]],
-  ] as const) {
-    requireKnown(snapshot, key, name);
+  for (const key of keys) {
     const group = workingComponentOf(working, key)!;
     if (group.forbidden.includes(pair.forbiddenPairId)) continue;
     isNew = true;

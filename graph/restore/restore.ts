@@ -1,5 +1,5 @@
-import { identifierKey, type Identifier } from "../../core/event/event.js";
-import type { RemovedPair, Restored, RestoredProfile, UnlinkedMark } from "../../core/identity/api.js";
+import { identifierKey } from "../../core/event/event.js";
+import type { RemovedPair, Restored, RestoredMember, UnlinkedMark } from "../../core/identity/api.js";
 import { pairKey, type Change, type ForbiddenPair, type ListedLink, type Plan } from "../../core/identity/model.js";
 import { isNamed } from "../../core/identity/names.js";
 import { idsTaken } from "../../core/identity/taken.js";
@@ -11,36 +11,38 @@ import { readSetWith } from "../rules/read-set.js";
 import { EMPTY_PLAN } from "../rules/working-state.js";
 import type { Call, WorkspaceQueue } from "../workspace-queue.js";
 import {
+  countLacking,
   forbidden,
   joining,
   links,
   marked,
+  members,
   missing,
-  profiles,
   removed,
   restored,
   takenBack,
-  unknown,
   type Decision,
   type LinkToWrite,
 } from "./decide.js";
 
 export interface RestoreDeps {
-  readonly graph: Pick<
-    IdentityGraph,
-    "update" | "findChange" | "members" | "identifiersOf" | "hasErasures" | "foreignUids"
-  >;
+  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "identifiersOf" | "foreignUids">;
   readonly workspaceQueue: Pick<WorkspaceQueue, "exclusive">;
   readonly call: Call;
 }
 
-/** Writes records of another installation. What is to be written is decided within each step, by what stands. */
-export async function restore(deps: RestoreDeps, workspace: WorkspaceId, given: Restored): Promise<void> {
+/**
+ * Writes records of another installation. What is to be written is decided within each step, by what stands. Answers how many were left
+ * out, because they name what does not stand: an export while people send links identifiers that came in behind its profiles and changes.
+ */
+export async function restore(deps: RestoreDeps, workspace: WorkspaceId, given: Restored): Promise<number> {
   switch (given.kind) {
-    case "profiles":
-      return restoreProfiles(deps, workspace, given.records);
+    case "members":
+      await restoreMembers(deps, workspace, given.records);
+      return 0;
     case "changes":
-      return restoreChanges(deps, workspace, given.records);
+      await restoreChanges(deps, workspace, given.records);
+      return 0;
     case "links":
       return restoreLinks(deps, workspace, given.records);
     case "removed_links":
@@ -48,62 +50,44 @@ export async function restore(deps: RestoreDeps, workspace: WorkspaceId, given: 
     case "unlinked":
       return restoreMarks(deps, workspace, given.records);
     case "forbidden_pairs":
-      return restoreForbidden(deps, workspace, given.records);
+      break;
   }
+  return restoreForbidden(deps, workspace, given.records);
 }
 
 const UIDS_PER_READ = 5_000;
 /** A step stops the whole process on the embedded graph. */
 const ROWS_PER_STEP = 200;
 
-function* portions<T>(all: readonly T[], rowsOf: (one: T) => number = () => 1): Generator<readonly T[]> {
-  let some: T[] = [];
-  let rows = 0;
-  for (const one of all) {
-    if (some.length > 0 && rows + rowsOf(one) > ROWS_PER_STEP) {
-      yield some;
-      [some, rows] = [[], 0];
-    }
-    some.push(one);
-    rows += rowsOf(one);
-  }
-  if (some.length > 0) yield some;
+function* portions<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let next = 0; next < all.length; next += ROWS_PER_STEP) yield all.slice(next, next + ROWS_PER_STEP);
 }
 
 type Pairs = readonly (readonly [IdentifierKey, IdentifierKey])[];
 
-/** One step; nothing is written where nothing is left to do. */
+/** One step; nothing is written where nothing is left to do. Answers how many of those that are `named` lack something. */
 const step = (
   { graph, workspaceQueue, call }: RestoreDeps,
   workspace: WorkspaceId,
   want: { readonly keys: readonly IdentifierKey[]; readonly pairs?: Pairs },
   decide: Decision,
-): Promise<void> =>
+  named: readonly (readonly IdentifierKey[])[] = [],
+): Promise<number> =>
   workspaceQueue.exclusive(
     workspace,
     () =>
       graph.update(workspace, readSetWith({ pairs: [], ...want }, NO_RULES), (snapshot) => {
         const plan: Partial<Plan> | null = decide(snapshot);
-        return { plan: plan === null ? null : { ...EMPTY_PLAN, ...plan }, result: undefined };
+        return { plan: plan === null ? null : { ...EMPTY_PLAN, ...plan }, result: countLacking(snapshot, named) };
       }),
     call,
   );
 
-async function restoreProfiles(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RestoredProfile[]) {
-  const keyOf = (identifier: Identifier) => identifierKey(workspace, identifier);
+async function restoreMembers(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RestoredMember[]) {
   await requireOwnUids(deps, workspace, all);
-  const mayLack = await deps.graph.hasErasures(workspace);
-  for (const some of portions(all, ({ members }) => members.length)) {
-    const anchors = new Map<RestoredProfile, IdentifierKey>();
-    for (const profile of some) {
-      if (!profile.isPartial) continue;
-      const [first] = await deps.graph.members(workspace, profile.profileId, { limit: 1, after: null });
-      if (first !== undefined) anchors.set(profile, keyOf(first.identifier));
-    }
-    const keys = some.flatMap(({ members }) => members.map(({ identifier }) => keyOf(identifier)));
-    await step(deps, workspace, { keys: [...new Set([...keys, ...anchors.values()])] }, (snapshot) =>
-      profiles(snapshot, workspace, some, anchors, mayLack),
-    );
+  for (const some of portions(all)) {
+    const keys = [...new Set(some.map(({ identifier }) => identifierKey(workspace, identifier)))];
+    await step(deps, workspace, { keys }, (snapshot) => members(snapshot, workspace, some));
   }
 }
 
@@ -111,16 +95,16 @@ async function restoreProfiles(deps: RestoreDeps, workspace: WorkspaceId, all: r
 async function requireOwnUids(
   { graph }: Pick<RestoreDeps, "graph">,
   workspace: WorkspaceId,
-  all: readonly RestoredProfile[],
+  all: readonly RestoredMember[],
 ): Promise<void> {
-  const uids = all.flatMap(({ members }) => members.map(({ uid }) => uid));
+  const uids = all.map(({ uid }) => uid);
   for (let next = 0; next < uids.length; next += UIDS_PER_READ)
     if ((await graph.foreignUids(workspace, uids.slice(next, next + UIDS_PER_READ))).size > 0) throw idsTaken();
 }
 
 async function restoreChanges(deps: RestoreDeps, workspace: WorkspaceId, all: readonly Change[]) {
   for (const some of portions(all)) {
-    const standing = await changesOf(deps, workspace, some);
+    const standing = await changesOf(deps, workspace, some.map(idOf));
     const changes = some.filter(({ changeId }) => !standing.has(changeId));
     const named = changes.flatMap(({ identifiers }) => identifiers.filter(isNamed));
     const keys = [...new Set(named.map((identifier) => identifierKey(workspace, identifier)))];
@@ -128,53 +112,39 @@ async function restoreChanges(deps: RestoreDeps, workspace: WorkspaceId, all: re
   }
 }
 
+const idOf = ({ changeId }: Pick<Change, "changeId">): ChangeId => changeId;
+
 async function changesOf(
   { graph }: Pick<RestoreDeps, "graph">,
   workspace: WorkspaceId,
-  named: readonly { readonly changeId: ChangeId }[],
+  named: readonly ChangeId[],
 ): Promise<ReadonlyMap<ChangeId, Change>> {
-  const ids = [...new Set(named.map(({ changeId }) => changeId))];
-  const found = await Promise.all(ids.map((id) => graph.findChange(workspace, id)));
+  const found = await Promise.all([...new Set(named)].map((id) => graph.findChange(workspace, id)));
   return new Map(found.flatMap((change) => (change === null ? [] : [[change.changeId, change]])));
 }
 
-/** Throws where a record names a change that does not stand. */
-async function requireChanges(
-  deps: RestoreDeps,
-  workspace: WorkspaceId,
-  named: readonly { readonly changeId: ChangeId }[],
-) {
-  const found = await changesOf(deps, workspace, named);
-  for (const { changeId } of named) if (!found.has(changeId)) throw unknown("change_id", changeId, "change");
-  return found;
-}
-
-async function restoreLinks(deps: RestoreDeps, workspace: WorkspaceId, all: readonly ListedLink[]) {
-  await requireChanges(deps, workspace, all);
-  await requireChanges(
+async function restoreLinks(deps: RestoreDeps, workspace: WorkspaceId, all: readonly ListedLink[]): Promise<number> {
+  const changes = await changesOf(
     deps,
     workspace,
-    all.flatMap(({ restoredBy }) => (restoredBy === null ? [] : [{ changeId: restoredBy }])),
+    all.flatMap(({ changeId, restoredBy }) => (restoredBy === null ? changeId : [changeId, restoredBy])),
   );
   const found = await deps.graph.identifiersOf(workspace, [...new Set(all.flatMap(({ from, to }) => [from, to]))]);
-  // An end that was erased here was left out with its profile.
-  const mayLack = all.some(({ from, to }) => !found.has(from) || !found.has(to))
-    ? await deps.graph.hasErasures(workspace)
-    : false;
   const wanted = all.flatMap(({ from, to, changeId, evidence, restoredBy }) => {
     const [a, b] = [found.get(from), found.get(to)];
-    if (mayLack && (a === undefined || b === undefined)) return [];
-    if (a === undefined) throw unknown("from", from, "identifier");
-    if (b === undefined) throw unknown("to", to, "identifier");
-    return [{ from: identifierKey(workspace, a), to: identifierKey(workspace, b), changeId, evidence, restoredBy }];
+    if (a === undefined || b === undefined || !changes.has(changeId)) return [];
+    const link = { from: identifierKey(workspace, a), to: identifierKey(workspace, b), changeId, evidence };
+    return [{ ...link, restoredBy: restoredBy !== null && changes.has(restoredBy) ? restoredBy : null }];
   });
-  for (const some of portions(wanted)) await writeLinks(deps, workspace, some);
+  let leftOut = all.length - wanted.length;
+  for (const some of portions(wanted)) leftOut += await writeLinks(deps, workspace, some);
+  return leftOut;
 }
 
 type WantedLink = LinkToWrite & Pick<ListedLink, "restoredBy">;
 
 /** A restored link is taken back by its revert and restored: that leaves the revert behind it, and each step may be done again. */
-async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: readonly WantedLink[]): Promise<void> {
+async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: readonly WantedLink[]): Promise<number> {
   const pairs = some.map(({ from, to }) => [from, to] as const);
   const want = { keys: [...new Set(pairs.flat())], pairs };
   const again = some.flatMap(({ from, to, restoredBy, evidence }) =>
@@ -182,60 +152,71 @@ async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: reado
   );
   const halfDone = ({ from, to, restoredBy }: WantedLink, { removed }: Snapshot): boolean =>
     restoredBy !== null && removed.get(pairKey(from, to))?.by === restoredBy;
-  await step(deps, workspace, want, (snapshot) =>
-    joining(
-      snapshot,
-      some.filter((one) => !halfDone(one, snapshot)),
-    ),
-  );
-  if (again.length === 0) return;
+  const missing = (snapshot: Snapshot) => some.filter((one) => !halfDone(one, snapshot));
+  const leftOut = await step(deps, workspace, want, (snapshot) => joining(snapshot, missing(snapshot)), pairs);
+  if (again.length === 0) return leftOut;
   await step(deps, workspace, want, (snapshot) => takenBack(snapshot, again));
   await step(deps, workspace, want, (snapshot) => restored(snapshot, again));
+  return leftOut;
 }
 
 /** First as links, then removed: an engine finds what it removes only among what stands. */
-async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RemovedPair[]) {
-  const asserted = await requireChanges(deps, workspace, all);
-  await requireChanges(
+async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RemovedPair[]): Promise<number> {
+  const changes = await changesOf(
     deps,
     workspace,
-    all.map(({ by }) => ({ changeId: by })),
+    all.flatMap(({ changeId, by }) => [changeId, by]),
   );
-  for (const some of portions(all)) {
-    const wanted = some.map(({ from, to, changeId }): LinkToWrite => {
-      const { evidence } = asserted.get(changeId)!;
-      return { from: identifierKey(workspace, from), to: identifierKey(workspace, to), changeId, evidence };
-    });
+  const known = all.filter(({ changeId }) => changes.has(changeId));
+  const linkOf = ({ from, to, changeId }: RemovedPair): WantedLink => {
+    const { evidence } = changes.get(changeId)!;
+    const [a, b] = [identifierKey(workspace, from), identifierKey(workspace, to)];
+    return { from: a, to: b, changeId, evidence, restoredBy: null };
+  };
+  let leftOut = all.length - known.length;
+  // What was removed behind the changes of the export stands by all that it knows.
+  const standing = known.filter(({ by }) => !changes.has(by)).map(linkOf);
+  for (const some of portions(standing)) leftOut += await writeLinks(deps, workspace, some);
+  for (const some of portions(known.filter(({ by }) => changes.has(by)))) {
+    const wanted = some.map(linkOf);
     const pairs = wanted.map(({ from, to }) => [from, to] as const);
     const want = { keys: [...new Set(pairs.flat())], pairs };
-    await step(deps, workspace, want, (snapshot) =>
-      links(
-        snapshot,
-        wanted.filter(({ from, to }) => !snapshot.removed.has(pairKey(from, to))),
-      ),
-    );
+    const unremoved = ({ removed: gone }: Snapshot) => wanted.filter(({ from, to }) => !gone.has(pairKey(from, to)));
+    leftOut += await step(deps, workspace, want, (snapshot) => links(snapshot, unremoved(snapshot)), pairs);
     await step(deps, workspace, want, (snapshot) => removed(snapshot, workspace, some));
   }
+  return leftOut;
 }
 
-async function restoreMarks(deps: RestoreDeps, workspace: WorkspaceId, all: readonly UnlinkedMark[]) {
-  await requireChanges(
+async function restoreMarks(deps: RestoreDeps, workspace: WorkspaceId, all: readonly UnlinkedMark[]): Promise<number> {
+  const changes = await changesOf(
     deps,
     workspace,
-    all.map(({ by }) => ({ changeId: by })),
+    all.map(({ by }) => by),
   );
-  for (const some of portions(all)) {
+  const known = all.filter(({ by }) => changes.has(by));
+  let leftOut = all.length - known.length;
+  for (const some of portions(known)) {
     const keys = some.map(({ identifier }) => identifierKey(workspace, identifier));
-    await step(deps, workspace, { keys }, (snapshot) => marked(snapshot, workspace, some));
+    const named = keys.map((key) => [key]);
+    leftOut += await step(deps, workspace, { keys }, (snapshot) => marked(snapshot, workspace, some), named);
   }
+  return leftOut;
 }
 
 /** An id of a pair names its workspace. */
-async function restoreForbidden(deps: RestoreDeps, workspace: WorkspaceId, all: readonly ForbiddenPair[]) {
-  await requireChanges(deps, workspace, all);
-  for (const pair of all) {
+async function restoreForbidden(
+  deps: RestoreDeps,
+  workspace: WorkspaceId,
+  all: readonly ForbiddenPair[],
+): Promise<number> {
+  const changes = await changesOf(deps, workspace, all.map(idOf));
+  const known = all.filter(({ changeId }) => changes.has(changeId));
+  let leftOut = all.length - known.length;
+  for (const pair of known) {
     const keys = [identifierKey(workspace, pair.from), identifierKey(workspace, pair.to)] as const;
     const own = { ...pair, forbiddenPairId: forbiddenPairIdFor(workspace, pairKey(...keys)) };
-    await step(deps, workspace, { keys: [...keys] }, (snapshot) => forbidden(snapshot, keys, own));
+    leftOut += await step(deps, workspace, { keys }, (snapshot) => forbidden(snapshot, keys, own), [keys]);
   }
+  return leftOut;
 }

@@ -10,6 +10,7 @@ import { NEEDED } from "../datasets/datasets.js";
 import { readLine } from "./read-lines.js";
 
 const STANDS = Type.Array(Type.String());
+const COUNT = Type.Integer({ minimum: 0 });
 const STATE = record({ open: Type.Boolean(), stands: STANDS });
 
 const bytesOf = ({ length }: Buffer): number => length;
@@ -43,7 +44,7 @@ export function importRoutes(services: Services): readonly Route[] {
       summary: "Store lines of exports unchanged",
       description:
         "Up to 1,000 lines of `catalog`, `profiles`, `changes`, `links` and `events`, in this order. Lines that are already stored change " +
-        "nothing, so you may send them again. With `dry_run=true` they are only checked. Before all others, lines of type `erasure` may " +
+        "nothing, so you may send them again. `left_out` counts lines of `links` that name an identifier or a change that is not here. With `dry_run=true` they are only checked. Before all others, lines of type `erasure` may " +
         "come: whom they name stays out, as in the old installation.",
       example: {
         query: { dry_run: true },
@@ -53,12 +54,16 @@ export function importRoutes(services: Services): readonly Route[] {
       query: { dry_run: FLAG },
       body: record({ lines: Type.Array(Type.Object({}), { minItems: 1, maxItems: 1_000 }) }),
       bodyIs: "lines",
-      responses: { 200: record({ stored: Type.Integer({ minimum: 0 }) }), 409: NEEDED },
+      responses: { 200: record({ stored: COUNT, left_out: COUNT }), 409: NEEDED },
       handle: async ({ workspace, query, batch, now }) => {
         const read = await inPortions(batch.items, bytesOf, async (line, n) => readLine(line, `lines.${n}`, now));
         const records = read.filter((one) => one !== null);
-        await (query.dry_run ? judgeRecords : importRecords)(services, workspace, records);
-        return reply(200, { stored: query.dry_run ? 0 : records.length });
+        if (query.dry_run) {
+          await judgeRecords(services, workspace, records);
+          return reply(200, { stored: 0, left_out: 0 });
+        }
+        const leftOut = await importRecords(services, workspace, records);
+        return reply(200, { stored: records.length - leftOut, left_out: leftOut });
       },
     }),
     route({

@@ -201,8 +201,9 @@ const READ: { readonly [Type in LineType]: Read<LineOf<Type>> } = {
   event: readEvent,
 };
 
-function readProfile({ profile_id: id, identifiers, partial }: LineOf<"profile">): ImportRecord {
-  const members = identifiers.map(({ uid, namespace, value, shared, seen_with: seenWith = [] }) => ({
+/** Links tell which profile it is, and whether it is all of it. */
+function readProfile({ identifiers }: LineOf<"profile">): ImportRecord {
+  const record = identifiers.map(({ uid, namespace, value, shared, seen_with: seenWith = [] }) => ({
     uid: uid as Uid,
     identifier: { namespace, value },
     isShared: shared === true,
@@ -211,12 +212,8 @@ function readProfile({ profile_id: id, identifiers, partial }: LineOf<"profile">
   const facets = identifiers.flatMap(({ uid, facet }, n): readonly RestoredFacet[] =>
     facet === undefined ? [] : [{ uid: uid as Uid, ...readFacet(facet, `identifiers.${n}.facet`) }],
   );
-  if (members.length === 0) throw mismatch([{ path: "identifiers", message: "must not be empty" }]);
-  return {
-    kind: "profile",
-    record: { profileId: id as ProfileId, members, isPartial: partial === true },
-    facets,
-  };
+  if (record.length === 0) throw mismatch([{ path: "identifiers", message: "must not be empty" }]);
+  return { kind: "profile", record, facets };
 }
 
 /** It must come back as it was written: anything else is no facet of ours. */

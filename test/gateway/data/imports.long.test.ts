@@ -192,18 +192,6 @@ describe("An import of exports", () => {
       "lines.0.identifiers.0.facet",
     ]);
     assert.deepEqual(await pathsOf(profile("1")), ["lines.0.identifiers"]);
-    assert.deepEqual(await pathsOf(profile("1", { uid: `${uid}2`, namespace: "email", value: "b@example.com" })), [
-      "profile_id",
-    ]);
-    const link = { type: "link", position: "x", profile_id: `${uid}1`, from: `${uid}1`, to: `${uid}3` };
-    const asserted = {
-      source: "identify",
-      event_id: null,
-      change_id: `${uid}9`,
-      key_id: "k",
-      at: "2026-01-01T00:00:00.000Z",
-    };
-    assert.deepEqual(await pathsOf(JSON.stringify({ ...link, ...asserted })), ["change_id"]);
     assert.deepEqual((await into.send("GET", "/v1/profiles")).body["profiles"], []);
     assert.equal((await sendLines(into, [good])).status, 200);
     // Its identifier has another uid here.

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { exportOf, identifier, KINDS, sendAll } from "../../support/service/imports.js";
+import { EMBEDDED } from "../../support/servers/servers.js";
+import { listAt, startApp, useApp, type App } from "../../support/service/app.js";
+
+describe("An import", () => {
+  const target = useApp();
+  let source: App;
+  before(async () => {
+    source = await startApp(EMBEDDED);
+  });
+  after(() => source.close());
+
+  it("takes the parts of a large profile in one request, and once more", async () => {
+    const from = await source.workspace();
+    const ada = identifier("email", "ada@example.com");
+    const identify = (identifiers: readonly object[]) => from.send("POST", "/v1/identify", { identifiers });
+    for (let n = 0; n < 12; n++)
+      await identify([ada, ...Array.from({ length: 19 }, (_, m) => identifier("cookie_id", `c-${n}-${m}`))]);
+    const profiles = await exportOf(from, "profiles");
+    assert.equal(profiles.filter((line) => line.includes('"partial":true')).length, 3);
+    const into = await target().workspace();
+    await into.send("POST", "/v1/imports");
+    for (let times = 0; times < 2; times++)
+      for (const kind of KINDS) await sendAll(into, await exportOf(from, kind), 1_000);
+    const shown = async (one: typeof from) => listAt((await one.send("GET", "/v1/profiles")).body, "profiles");
+    assert.deepEqual(await shown(into), await shown(from));
+    assert.equal((await shown(into)).length, 1);
+  });
+});

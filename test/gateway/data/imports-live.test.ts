@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { exportOf, identifier, KINDS, sendLines } from "../../support/service/imports.js";
+import { EMBEDDED } from "../../support/servers/servers.js";
+import { at, listAt, startApp, textAt, useApp, type App, type TestWorkspace } from "../../support/service/app.js";
+
+const c = (value: string) => identifier("cookie_id", value);
+
+describe("An import of an export during which people sent", () => {
+  const target = useApp();
+  let source: App;
+  let from: TestWorkspace;
+  before(async () => {
+    source = await startApp(EMBEDDED);
+  });
+  after(() => source.close());
+  beforeEach(async () => {
+    from = await source.workspace();
+  });
+
+  const identify = (...identifiers: readonly object[]) => from.send("POST", "/v1/identify", { identifiers });
+  const unlink = async (body: object) => {
+    const { status, text, body: undone } = await from.send("POST", "/v1/identity/unlink", body);
+    assert.equal(status, 200, text);
+    return textAt(undone, "change_id");
+  };
+  /** Sends the lines twice, as after a break. Answers the workspace, and what was left out by kind. */
+  const imported = async (lines: ReadonlyMap<string, readonly string[]>) => {
+    const into = await target().workspace();
+    await into.send("POST", "/v1/imports");
+    const leftOut: Record<string, unknown> = {};
+    for (let times = 0; times < 2; times++)
+      for (const kind of KINDS) {
+        const given = lines.get(kind)!;
+        const { status, body, text } = await sendLines(into, given);
+        assert.equal(status, 200, `${kind}: ${text}`);
+        leftOut[kind] = body["left_out"];
+        // The line that ends an export is no record.
+        assert.equal(body["stored"], given.length - given.filter(isEnd).length - Number(body["left_out"]), kind);
+      }
+    await into.send("DELETE", "/v1/imports");
+    return { into, leftOut };
+  };
+  const isEnd = (line: string) => line.startsWith('{"type":"end"');
+  const areOne = async (into: TestWorkspace, ...values: readonly string[]) =>
+    listAt((await into.send("POST", "/v1/profiles/lookup", { identifiers: values.map(c) })).body, "profiles").length ===
+    1;
+
+  it("leaves out what names a change or an identifier of later, and keeps what was removed later", async () => {
+    await identify(c("a"), c("b"));
+    await identify(c("linked"), c("apart"));
+    await identify(c("single"));
+    await identify(c("other"));
+    const back = await unlink({ from: c("linked"), to: c("apart") });
+    const lines = new Map<string, readonly string[]>();
+    for (const kind of ["catalog", "profiles", "changes"]) lines.set(kind, await exportOf(from, kind));
+    // A profile that is new, two that merge, one that is taken apart for ever, a mark, and an undo of an undo.
+    await identify(c("new 1"), c("new 2"));
+    await identify(c("single"), c("other"));
+    await unlink({ from: c("a"), to: c("b"), forbid: true });
+    await unlink({ identifier: c("other") });
+    await from.send("POST", `/v1/changes/${back}/revert`);
+    for (const kind of ["links", "events"]) lines.set(kind, await exportOf(from, kind));
+    const { into, leftOut } = await imported(lines);
+    const types = lines.get("links")!.map((line) => textAt(JSON.parse(line), "type"));
+    assert.deepEqual(
+      types.toSorted(),
+      ["end", "forbidden_pair", "link", "link", "removed_link", "removed_link", "unlinked"].toSorted(),
+    );
+    // The link of the new ones and of the merge, the pair, and the mark.
+    assert.deepEqual(leftOut, { catalog: 0, profiles: 0, changes: 0, links: 4, events: 0 });
+    assert.ok(await areOne(into, "a", "b"));
+    assert.ok(!(await areOne(into, "single", "other")));
+    assert.ok(await areOne(into, "linked", "apart"), "the link stands since its undo was undone");
+    const explained = await into.send("POST", "/v1/identity/explain", { from: c("a"), to: c("b") });
+    assert.equal(explained.body["connected"], true);
+    assert.deepEqual(listAt((await into.send("GET", "/v1/identity/forbidden-pairs")).body, "forbidden_pairs"), []);
+    // It behaves as a whole one afterwards.
+    const undone = await into.send("POST", "/v1/identity/unlink", { from: c("a"), to: c("b") });
+    assert.deepEqual([undone.status, undone.body["outcome"]], [200, "unlinked"]);
+    assert.ok(!(await areOne(into, "a", "b")));
+  });
+
+  it("takes an identifier that stands in two profiles, or in none, as the profiles were read while they changed", async () => {
+    await identify(c("a"), c("b"));
+    await identify(c("old"));
+    await identify(c("young"));
+    const early = (await exportOf(from, "profiles")).slice(0, 2);
+    await unlink({ from: c("a"), to: c("b") });
+    // It came to what was taken off, and merged into one that was read already.
+    await identify(c("b"), c("d"));
+    await identify(c("old"), c("young"));
+    const late = (await exportOf(from, "profiles")).filter((line) => !line.includes('"old"'));
+    const lines = new Map<string, readonly string[]>();
+    for (const kind of KINDS) lines.set(kind, kind === "profiles" ? [...early, ...late] : await exportOf(from, kind));
+    assert.equal(lines.get("profiles")!.filter((line) => line.includes('"b"')).length, 2);
+    const { into, leftOut } = await imported(lines);
+    assert.deepEqual(leftOut, { catalog: 0, profiles: 0, changes: 0, links: 1, events: 0 });
+    assert.ok(await areOne(into, "b", "d"));
+    const valuesOf = async () =>
+      listAt((await into.send("GET", "/v1/profiles")).body, "profiles").map((one) =>
+        listAt(one, "identifiers").map((identifier) => at(identifier, "value")),
+      );
+    assert.deepEqual(await valuesOf(), [["a"], ["b", "d"], ["old"]]);
+  });
+});
