@@ -59,6 +59,8 @@ export async function stagesOf(
   authenticator: Authenticator,
   stopping: Stopping,
 ): Promise<Stages> {
+  // A line of an export has the payload of an event, and what stands around it.
+  const lineBytes = Math.max(BATCH_BYTES_MAX, config.PAYLOAD_BYTES_MAX + MIB);
   const bodyBytes = createByteBudget({
     bytesMax: 64 * MIB,
     ownerBytesMax: 48 * MIB,
@@ -86,6 +88,7 @@ export async function stagesOf(
     },
     bodyLimit: { bytesMax: config.BODY_BYTES_MAX, toldMax: config.BODY_BYTES_MAX, path: "" },
     batchLimit: { bytesMax: BATCH_BYTES_MAX, toldMax: BATCH_BYTES_MAX, path: "" },
+    linesLimit: { bytesMax: lineBytes, toldMax: lineBytes, path: "" },
     bodyBytes,
     bytesInFlight: createBytesInFlight(),
     takeSlot: createSlots(),

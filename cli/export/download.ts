@@ -3,7 +3,7 @@ import { open, stat, truncate, type FileHandle } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError, AwayError, backOff, problemOf, retryAfterMs } from "../../client/http.js";
 import { CliError, EXIT } from "../fail.js";
-import { linesOf, rawLinesOf } from "../import/lines.js";
+import { EXPORT_LINE_BYTES_MAX, linesOf, rawLinesOf } from "../import/lines.js";
 import { OWN_FILE } from "./folder.js";
 import { endIn, type Kind } from "./kinds.js";
 
@@ -64,7 +64,7 @@ async function whatIsHeld(file: string): Promise<Held> {
   if (exists === null) return emptied(file);
   let held = NOTHING;
   let bytes = 0;
-  for await (const line of rawLinesOf(createReadStream(file))) {
+  for await (const line of rawLinesOf(createReadStream(file), EXPORT_LINE_BYTES_MAX)) {
     const next = bytes + line.bytes.length + LINE_FEED.length;
     if (next > exists.size) break;
     const read = heldBehind(held, line.bytes, file);
@@ -148,7 +148,7 @@ async function write(
     wrote(now);
   };
   try {
-    for await (const { bytes: line } of linesOf(body)) {
+    for await (const { bytes: line } of linesOf(body, EXPORT_LINE_BYTES_MAX)) {
       const end = endIn(line);
       // Of all the lines of the file, not of this answer.
       const shown = end === null ? line : Buffer.from(JSON.stringify({ ...end, lines: now.lines }));

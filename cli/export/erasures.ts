@@ -9,7 +9,7 @@ import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
 import { pages } from "../command.js";
 import { CliError, EXIT, usage } from "../fail.js";
 import { contentOf } from "../import/files.js";
-import { linesOf } from "../import/lines.js";
+import { EXPORT_LINE_BYTES_MAX, linesOf } from "../import/lines.js";
 import { textIn, type Values } from "../options.js";
 import { count } from "../show.js";
 import type { World } from "../world.js";
@@ -99,7 +99,10 @@ const isWhole = ({ erasure: { workspace, erasureId, keyId, erasedAt, suppress },
 export async function erasedIn(log: Log, files: readonly string[], world: Pick<World, "stdin">): Promise<Erased> {
   const named = new Map<Tomb, Identifier>();
   for (const file of files)
-    for await (const { number, bytes } of linesOf(contentOf(file, world, () => {}))) {
+    for await (const { number, bytes } of linesOf(
+      contentOf(file, world, () => {}),
+      EXPORT_LINE_BYTES_MAX,
+    )) {
       if (endIn(bytes) !== null) break;
       for (const identifier of identifiersIn(parsed(bytes, `${file}: line ${number}`))) {
         const tomb = log.tombOf(identifierKey(log.workspace, identifier));

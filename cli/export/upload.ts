@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { Http } from "../../client/http.js";
 import { CliError, EXIT } from "../fail.js";
 import { contentOf } from "../import/files.js";
-import { linesOf } from "../import/lines.js";
+import { EXPORT_LINE_BYTES_MAX, linesOf } from "../import/lines.js";
 import type { World } from "../world.js";
 import { endIn, fileOf, KINDS, type Kind } from "./kinds.js";
 
@@ -25,7 +25,7 @@ export function filesIn(folder: string): ReadonlyMap<Kind, string> {
 export async function countLines(file: string, world: Input): Promise<number> {
   let lines = 0;
   let end: ReturnType<typeof endIn> = null;
-  for await (const { bytes } of linesOf(contentOf(file, world, nothing))) {
+  for await (const { bytes } of linesOf(contentOf(file, world, nothing), EXPORT_LINE_BYTES_MAX)) {
     if (end !== null) throw new CliError(EXIT.refused, `${file}: goes on behind its end`);
     end = endIn(bytes);
     if (end === null) lines += 1;
@@ -42,7 +42,7 @@ export const upload = (http: Http, file: string, world: Input, sent: (lines: num
   uploadLines(http, file, linesIn(file, world), sent);
 
 async function* linesIn(file: string, world: Input): AsyncGenerator<Buffer> {
-  for await (const { bytes } of linesOf(contentOf(file, world, nothing))) {
+  for await (const { bytes } of linesOf(contentOf(file, world, nothing), EXPORT_LINE_BYTES_MAX)) {
     if (endIn(bytes) !== null) return;
     yield bytes;
   }

@@ -32,6 +32,8 @@ export interface StageDeps extends LineDeps {
   readonly eventLimit: BodyLimit;
   readonly bodyLimit: BodyLimit;
   readonly batchLimit: BodyLimit;
+  /** Of lines of exports. */
+  readonly linesLimit: BodyLimit;
   /** Of bodies in flight, by workspace. */
   readonly bodyBytes: ByteBudget;
   readonly cursors: Cursors;
@@ -81,8 +83,8 @@ function answererOf(deps: StageDeps, route: Route): RequestHandler {
 }
 
 function readerOf(deps: StageDeps, route: Route): RequestHandler {
-  if (route.bodyIs === "batch") return takeBatch(deps, "events");
-  if (route.bodyIs === "lines") return takeBatch(deps, "lines");
+  if (route.bodyIs === "batch") return takeBatch(deps, "events", deps.batchLimit);
+  if (route.bodyIs === "lines") return takeBatch(deps, "lines", deps.linesLimit);
   return route.bodyIs === "sdk_batch" ? takeSdkBatch(deps) : takeBody(deps, route);
 }
 
@@ -263,12 +265,12 @@ function takeBody(deps: StageDeps, route: Route): RequestHandler {
 }
 
 const takeBatch =
-  ({ bodyBytes, batchLimit, enterTurn }: StageDeps, member: string): RequestHandler =>
+  ({ bodyBytes, enterTurn }: StageDeps, member: string, limit: BodyLimit): RequestHandler =>
   async (request, response, next) => {
     const context = contextOf(response);
     const { workspace, now } = context;
     const held = hold(response, bodyBytes.open(workspace));
-    context.batch = await readBatch(request, response, batchLimit, held, member);
+    context.batch = await readBatch(request, response, limit, held, member);
     const bytes = context.batch.items.reduce((sum, { length }) => sum + length, 0);
     if (isLarge(bytes)) await new Promise<void>((resolve) => enterTurn({ workspace, now, bytes }, resolve));
     await context.countItems(context.batch.items.length - 1);

@@ -39,7 +39,7 @@ export const PROFILE_LINE = record({
   type: Type.Literal("profile"),
   ...POSITION,
   profile_id: UUID,
-  traits: PROFILE.traits,
+  traits: nullable(PROFILE.traits),
   first_seen: PROFILE.first_seen,
   last_seen: PROFILE.last_seen,
   event_count: PROFILE.event_count,
@@ -56,17 +56,20 @@ export const PROFILE_LINE = record({
   partial: Type.Optional(Type.Literal(true)),
 });
 
+/** Traits stand in the facets too: a line with both would be too long for an import. */
+const TRAITS_BYTES_MAX = 1_500_000;
+
 export function showProfileLine({ profileId, members, facet, isPartial }: ExportedProfile, position: string): string {
+  const identifiers = members.map(showMember).join(",");
   const shown = {
     type: "profile",
     position,
     profile_id: profileId,
-    traits: showTraits(facet),
+    traits: Buffer.byteLength(identifiers) > TRAITS_BYTES_MAX ? null : showTraits(facet),
     first_seen: facet.firstSeen === null ? null : showInstant(facet.firstSeen),
     last_seen: facet.lastSeen === null ? null : showInstant(facet.lastSeen),
     event_count: facet.eventCount,
   };
-  const identifiers = members.map(showMember).join(",");
   return `${JSON.stringify(shown).slice(0, -1)},"identifiers":[${identifiers}]${isPartial ? ',"partial":true' : ""}}`;
 }
 
