@@ -131,6 +131,13 @@ function joinUnions(a: Union, b: Union): Union {
   return firstNew < fitting ? { merge: "union", values: values.slice(0, fitting) } : a;
 }
 
+/** Whether these are the values of a union. */
+export const isUnion = (values: readonly Scalar[]): boolean =>
+  values.length > 0 &&
+  values.length <= UNION_MAX &&
+  values.every((value, n) => n === 0 || compareScalars(values[n - 1]!, value) > 0) &&
+  countFitting(values) === values.length;
+
 /** How many of the values reach the bound of bytes: each weighs the same in every union, so that this stays a join. */
 function countFitting(values: readonly Scalar[]): number {
   // Most unions are so small that nothing need be weighed.

@@ -39,7 +39,7 @@ export interface Extract {
 /** A few bytes of an array can yield as many values as its items have annotations, so the number of values has its own limit. */
 const IDENTIFIERS_FOUND_MAX = 1_000;
 const TRAITS_FOUND_MAX = 10_000;
-const TRAIT_CHARACTERS_MAX = 1_024;
+export const TRAIT_CHARACTERS_MAX = 1_024;
 const OPEN_TRAITS_MAX = 200;
 const LEFT_OUT_MAX = 100;
 const REFUSED_MAX = 101;

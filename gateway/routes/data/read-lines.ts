@@ -19,11 +19,10 @@ import type {
   Uid,
   WorkspaceId,
 } from "../../../core/ids.js";
-import { facetFromJson, facetToJson } from "../../../core/profile/facet-json.js";
-import type { Folded } from "../../../core/profile/fold-events.js";
 import { bodyCheck, bodyReader } from "../../http/validate.js";
 import { CATALOG_LINES } from "./catalog-lines.js";
 import { ERASURE_LINE, readErasure } from "./erasure-line.js";
+import { readFacet } from "./read-facet.js";
 import { CHANGE_LINE, EVENT_LINE, LINK_LINES, PROFILE_LINE } from "./lines.js";
 
 /** Reads lines of exports back into what they show. */
@@ -214,18 +213,6 @@ function readProfile({ identifiers }: LineOf<"profile">): ImportRecord {
   );
   if (record.length === 0) throw mismatch([{ path: "identifiers", message: "must not be empty" }]);
   return { kind: "profile", record, facets };
-}
-
-/** It must come back as it was written: anything else is no facet of ours. */
-function readFacet(given: unknown, path: string): Folded {
-  const text = JSON.stringify(given);
-  try {
-    const folded = facetFromJson(text);
-    if (facetToJson(folded) === text) return folded;
-  } catch {
-    // What it is not is said below.
-  }
-  throw mismatch([{ path, message: "does not have the form of an export" }]);
 }
 
 function readChange(line: LineOf<"change">): Change {

@@ -12,6 +12,7 @@ import {
   type Line,
 } from "../../support/service/imports.js";
 import { EMBEDDED } from "../../support/servers/servers.js";
+import { NDJSON } from "../../support/service/batch.js";
 import { at, listAt, startApp, textAt, useApp, type App, type TestWorkspace } from "../../support/service/app.js";
 
 describe("An import of exports", () => {
@@ -188,9 +189,66 @@ describe("An import of exports", () => {
       "lines.0.retention_days",
       "lines.0.created_at",
     ]);
-    assert.deepEqual(await pathsOf(profile("1", { uid: `${uid}1`, namespace: "email", value: "a", facet: [1, 2] })), [
-      "lines.0.identifiers.0.facet",
-    ]);
+    const ts = "2026-01-01T00:00:00.000000000Z";
+    const values = Array.from({ length: 101 }, (_, n) => 1_000 - n);
+    const ofTrait = (...trait: readonly unknown[]) => [ts, ts, 1, [["t", ...trait]]];
+    const facets = [
+      [1, 2],
+      [7, null, 0, []],
+      ["2026-01-01T00:00:00Z", ts, 1, []],
+      [null, null, "x", []],
+      [ts, ts, -1, []],
+      [ts, ts, 1, [], "x"],
+      [ts, ts, 1, [], [], 1],
+      [ts, ts, 1, [], ["no id"]],
+      [
+        ts,
+        ts,
+        1,
+        [
+          ["t", "count", 1],
+          ["t", "count", 1],
+        ],
+      ],
+      [ts, ts, 1, [["no name", "count", 1]]],
+      ofTrait("foo", 1),
+      ofTrait("latest", "x", ts),
+      ofTrait("latest", "x", "now", `${uid}1`),
+      ofTrait("first", "x", ts, 1),
+      ofTrait("first", {}, ts, `${uid}1`),
+      ofTrait("latest", "x".repeat(1_025), ts, `${uid}1`),
+      ofTrait("min", null),
+      ofTrait("max", [1]),
+      ofTrait("count", 1.5),
+      ofTrait("sum", "9".repeat(400)),
+      ofTrait("sum", "07"),
+      ofTrait("sum", 7),
+      ofTrait("union", []),
+      ofTrait("union", [null]),
+      ofTrait("union", [1, 2]),
+      ofTrait("union", [2, 2]),
+      ofTrait("union", values),
+      ofTrait(
+        "union",
+        ["y".repeat(1_000), "e", "d", "c", "b", "a"].map((text) => text.padEnd(1_000, "x")),
+      ),
+    ];
+    for (const facet of facets)
+      assert.deepEqual(
+        await pathsOf(profile("1", { uid: `${uid}1`, namespace: "email", value: "a", facet })),
+        ["lines.0.identifiers.0.facet"],
+        JSON.stringify(facet).slice(0, 100),
+      );
+    const taken = [
+      ["first", "latest", "x", ts, `${uid}1`],
+      ["none", "first", null, ts, `${uid}1`],
+      ["sum", "sum", "-12"],
+      ["union", "union", [...values.slice(0, 98), true, false]],
+      ["visits", "count", 2],
+    ];
+    const whole = { uid: `${uid}1`, namespace: "email", value: "a", facet: [null, ts, 1, taken, [`${uid}1`]] };
+    const checked = await into.send("POST", "/v1/imports/lines?dry_run=true", profile("1", whole), NDJSON);
+    assert.equal(checked.status, 200, checked.text);
     assert.deepEqual(await pathsOf(profile("1")), ["lines.0.identifiers"]);
     assert.deepEqual((await into.send("GET", "/v1/profiles")).body["profiles"], []);
     assert.equal((await sendLines(into, [good])).status, 200);
