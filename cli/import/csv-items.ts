@@ -1,5 +1,7 @@
 import path from "node:path";
+import { NAMESPACE_NAME, NAMESPACE_NAME_RULE } from "../../core/identity/namespaces.js";
 import { isUnsafeNumber } from "../../core/json/number.js";
+import { TRAIT_NAME, TRAIT_NAME_RULE } from "../../core/schema/annotations.js";
 import { CliError, usage } from "../fail.js";
 import { listIn, pairIn, textIn, type Values } from "../options.js";
 import { rowsOf, type Row } from "./csv.js";
@@ -19,12 +21,18 @@ export interface CsvPlan {
 }
 
 export function csvPlanIn(values: Values): CsvPlan {
-  const pairs = (name: string) => listIn(values, name).map((text) => pairIn(name, text));
+  const pairs = (option: string, names = /^/, rule = "") =>
+    listIn(values, option).map((text) => {
+      const pair = pairIn(option, text);
+      // The service would pass over it without a word: not every member of a call is for it.
+      if (!names.test(pair[1])) throw usage(`--${option}: ${JSON.stringify(pair[1])} ${rule}`);
+      return pair;
+    });
   const plan = {
     schemaId: textIn(values, "schema"),
     fields: pairs("field"),
-    identifiers: pairs("identifier"),
-    traits: pairs("trait"),
+    identifiers: pairs("identifier", NAMESPACE_NAME, NAMESPACE_NAME_RULE),
+    traits: pairs("trait", TRAIT_NAME, TRAIT_NAME_RULE),
     timestamp: textIn(values, "timestamp"),
     id: textIn(values, "id"),
   };

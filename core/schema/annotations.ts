@@ -14,6 +14,7 @@ export interface Annotations {
 const NAMESPACE = /^[a-z][a-z0-9_.-]{0,63}$/;
 /** A simple name. */
 export const TRAIT_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+export const TRAIT_NAME_RULE = "must be 1-64 characters: a letter, then A-Z a-z 0-9 _ -";
 export const MERGES = ["latest", "first", "min", "max", "union", "sum", "count"] as const satisfies readonly Merge[];
 
 /** Null without annotations; throws `invalid_schema` when they are malformed. */

@@ -74,6 +74,11 @@ describe("The command line", () => {
     [["import", "csv", "a"], /name a --schema, or at least one --identifier/],
     [["import", "csv", "a", "--identifier", "email"], /must be COLUMN=NAME/],
     [["import", "csv", "a", "--schema", "s"], /--timestamp COLUMN: is needed/],
+    [
+      ["import", "csv", "a", "--identifier", "mail=Email", "--yes"],
+      /--identifier: "Email" must be 1-64 characters: a lower/,
+    ],
+    [["import", "csv", "a", "--identifier", "a=b", "--trait", "city=Home city"], /--trait: "Home city" must be 1-64 /],
     [["doctor", "--url", "ftp://onym.example"], /--url: ftp:.* is not an http or https URL/],
     [["doctor", "--url", "https://ada:secret@onym.example"], /^onym: --url: must have no user name or password/],
     [["doctor", "--url", "https://ada:secret@onym.example:x"], /^onym: --url: must have no user name or password/],
