@@ -103,13 +103,27 @@ async function requireOwnUids(
 }
 
 async function restoreChanges(deps: RestoreDeps, workspace: WorkspaceId, all: readonly Change[]) {
-  for (const some of portions(all)) {
+  const absent = async (some: readonly Change[]): Promise<readonly Change[]> => {
     const standing = await changesOf(deps, workspace, some.map(idOf));
-    const changes = some.filter(({ changeId }) => !standing.has(changeId));
-    const named = changes.flatMap(({ identifiers }) => identifiers.filter(isNamed));
-    const keys = [...new Set(named.map((identifier) => identifierKey(workspace, identifier)))];
-    if (changes.length > 0) await step(deps, workspace, { keys }, (snapshot) => missing(snapshot, workspace, changes));
-  }
+    return some.filter(({ changeId }) => !standing.has(changeId));
+  };
+  for (const some of portions(all))
+    for (let left = await absent(some); left.length > 0;)
+      try {
+        await writeChanges(deps, workspace, left);
+        break;
+      } catch (error) {
+        // Lines that were sent again, because their answer was late, are written by the first request meanwhile.
+        const still = await absent(left);
+        if (still.length === left.length) throw error;
+        left = still;
+      }
+}
+
+function writeChanges(deps: RestoreDeps, workspace: WorkspaceId, changes: readonly Change[]): Promise<unknown> {
+  const named = changes.flatMap(({ identifiers }) => identifiers.filter(isNamed));
+  const keys = [...new Set(named.map((identifier) => identifierKey(workspace, identifier)))];
+  return step(deps, workspace, { keys }, (snapshot) => missing(snapshot, workspace, changes));
 }
 
 const idOf = ({ changeId }: Pick<Change, "changeId">): ChangeId => changeId;

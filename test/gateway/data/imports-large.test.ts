@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { WorkspaceId } from "../../../core/ids.js";
+import { readLine } from "../../../gateway/routes/data/read-lines.js";
 import { exportOf, identifier, KINDS, sendAll } from "../../support/service/imports.js";
 import { EMBEDDED } from "../../support/servers/servers.js";
 import { listAt, startApp, useApp, type App } from "../../support/service/app.js";
@@ -26,5 +28,22 @@ describe("An import", () => {
     const shown = async (one: typeof from) => listAt((await one.send("GET", "/v1/profiles")).body, "profiles");
     assert.deepEqual(await shown(into), await shown(from));
     assert.equal((await shown(into)).length, 1);
+  });
+
+  it("takes the same changes twice at once, as after a request whose answer was late", async () => {
+    const from = await source.workspace();
+    for (let n = 0; n < 20; n++)
+      await from.send("POST", "/v1/identify", { identifiers: [identifier("cookie_id", `c-${n}`)] });
+    const into = await target().workspace();
+    await into.send("POST", "/v1/imports");
+    await sendAll(into, await exportOf(from, "profiles"), 1_000);
+    const records = (await exportOf(from, "changes")).flatMap((line) => {
+      const read = readLine(Buffer.from(line), "line", Date.now());
+      return read?.kind === "change" ? read.record : [];
+    });
+    const { identity } = target().service;
+    const restore = () => identity.restore(into.id as WorkspaceId, { kind: "changes", records });
+    await Promise.all([restore(), restore(), restore()]);
+    assert.equal(listAt((await into.send("GET", "/v1/changes?limit=100")).body, "changes").length, 20);
   });
 });
