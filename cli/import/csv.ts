@@ -46,22 +46,25 @@ const rowOf = (columns: readonly string[], fields: readonly string[]): Row =>
 
 /** A record goes on behind the end of a line while a quote is open. */
 async function* recordsOf(chunks: AsyncIterable<Uint8Array>) {
-  let open: { readonly line: number; text: string } | null = null;
+  let open: { readonly line: number; readonly texts: string[]; length: number } | null = null;
+  let isQuoted = false;
   for await (const { number, bytes } of rawLinesOf(chunks)) {
     if (!isUtf8(bytes)) throw wrong(number, "is not UTF-8");
     const text = bytes.toString("utf8");
-    if (open !== null) open.text += `\n${text}`;
-    else if (text.trim() === "") continue;
-    else open = { line: number, text };
-    if (open.text.length > LINE_BYTES_MAX) throw wrong(open.line, "a quote is not closed");
-    if (isOpen(open.text)) continue;
-    yield { line: open.line, text: open.text.replace(/\r$/, "") };
+    if (open === null && text.trim() === "") continue;
+    open ??= { line: number, texts: [], length: 0 };
+    open.texts.push(text);
+    open.length += text.length + 1;
+    if (open.length > LINE_BYTES_MAX) throw wrong(open.line, "a quote is not closed");
+    if (hasOddQuotes(text)) isQuoted = !isQuoted;
+    if (isQuoted) continue;
+    yield { line: open.line, text: open.texts.join("\n").replace(/\r$/, "") };
     open = null;
   }
   if (open !== null) throw wrong(open.line, "a quote is not closed");
 }
 
-function isOpen(text: string): boolean {
+function hasOddQuotes(text: string): boolean {
   let quotes = 0;
   for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) quotes += 1;
   return quotes % 2 === 1;

@@ -284,6 +284,15 @@ describe("onym import", () => {
     });
   });
 
+  it("looks at each line of an open quote once", async () => {
+    const file = folder.file("open.csv", `a\n"${`${"x".repeat(49)}\n`.repeat(70_000)}`);
+    const before = process.cpuUsage().user;
+    const ran = await run(["csv", file, "--identifier", "a=user_id", "--yes"]);
+    assert.deepEqual([ran.exit, /line 2: a quote is not closed/.test(ran.err)], [1, true], ran.err);
+    const seconds = (process.cpuUsage().user - before) / 1e6;
+    assert.ok(seconds < 5, `${seconds} s`);
+  });
+
   it("names the line of a CSV file that is none", async () => {
     for (const [text, says] of [
       ["a,b\n1\n", /line 2: has 1 fields, the first line has 2/],
