@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { WorkspaceId } from "../../../core/ids.js";
 import { readLine } from "../../../gateway/routes/data/read-lines.js";
 import { exportOf, identifier, KINDS, sendAll } from "../../support/service/imports.js";
+import { NDJSON } from "../../support/service/batch.js";
 import { EMBEDDED } from "../../support/servers/servers.js";
 import { listAt, startApp, useApp, type App } from "../../support/service/app.js";
 
@@ -45,5 +46,22 @@ describe("An import", () => {
     const restore = () => identity.restore(into.id as WorkspaceId, { kind: "changes", records });
     await Promise.all([restore(), restore(), restore()]);
     assert.equal(listAt((await into.send("GET", "/v1/changes?limit=100")).body, "changes").length, 20);
+  });
+
+  it("takes an event with as large a payload as the settings allow", async () => {
+    const from = await source.workspace();
+    const { body } = await from.collect(await from.schema(), { email: "ada@example.com" });
+    await from.settled(body["event_id"]);
+    const [line] = await exportOf(from, "events");
+    const bytes = 6_000_000;
+    const large = line!.replace('"payload":{', `"payload":{"note":"${"x".repeat(bytes - 100)}",`);
+    const app = await startApp({ ...EMBEDDED, PAYLOAD_BYTES_MAX: String(bytes) });
+    try {
+      const into = await app.workspace();
+      const { status, text } = await into.send("POST", "/v1/imports/lines?dry_run=true", large, NDJSON);
+      assert.deepEqual([status, text], [200, '{"stored":0,"left_out":0}']);
+    } finally {
+      await app.close();
+    }
   });
 });
