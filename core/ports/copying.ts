@@ -34,7 +34,7 @@ export interface Copied<Row> {
 export interface Copying<Rows> {
   /** In the order in which they are loaded: what a row names stands before it. */
   readonly kinds: readonly (keyof Rows & string)[];
-  /** Rows of the kind by where they are stored; each that stands throughout is in exactly one of the pages that go on from one another. */
+  /** Rows by where they are stored: each that stands throughout is in exactly one page, and one of documents ends where its texts reach 8 MB. */
   dump<K extends keyof Rows>(kind: K, page: CopyPage): Promise<Copied<Rows[K]>>;
   /** Stores the rows as they are, durably. One that stands already stays as it stands. */
   load<K extends keyof Rows>(kind: K, rows: readonly Rows[K][]): Promise<void>;

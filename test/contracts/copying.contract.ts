@@ -160,6 +160,33 @@ export const documentCopyingContract: Contract<CopiedDocuments> = {
     assert.deepEqual(sorted(again), sorted(given));
   },
 
+  "ends a page behind the row with which its texts have 8 MB": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const payload = Buffer.from(JSON.stringify({ text: "x".repeat(3_000_000) }));
+    const all = Array.from({ length: 7 }, () => anEvent({ workspace, payload }));
+    for (const event of all) await port.events.insert(workspace, [event]);
+    for (const { eventId } of all.slice(0, 4))
+      await port.events.bury(aDeadLetter({ workspace, eventId, message: payload }));
+    for (const [kind, sizes] of [
+      ["events", [3, 3, 1]],
+      ["deadLetters", [3, 1]],
+    ] as const) {
+      const found: number[] = [];
+      const seen = new Set<string>();
+      for (let after: string | null = null; ;) {
+        const page: Awaited<ReturnType<typeof port.copying.dump<typeof kind>>> = await port.copying.dump(kind, {
+          limit: 500,
+          after,
+        });
+        found.push(page.rows.length);
+        for (const row of page.rows) seen.add("letter" in row ? row.letter.deadLetterId : row.eventId);
+        if (page.next === null) break;
+        after = page.next;
+      }
+      assert.deepEqual([kind, found, seen.size], [kind, sizes, sizes.reduce((sum, size) => sum + size, 0)]);
+    }
+  },
+
   "goes on with a fold that was begun: what is in the facet counts once, and is marked in it": async ({ port }) => {
     const [workspace, other] = [newId<WorkspaceId>(), aUidOf(newId<WorkspaceId>(), "other")];
     const [counted, pinned] = [anEvent({ workspace }), anEvent({ workspace })];

@@ -1,4 +1,4 @@
-import type { Database } from "../../../core/database.js";
+import type { Database, Statement } from "../../../core/database.js";
 import type { DropReason } from "../../../core/event/event.js";
 import { decodeMessage } from "../../../core/event/message.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
@@ -11,6 +11,7 @@ import {
   type DocumentRows,
   type TallyRow,
 } from "../../../core/ports/copying.js";
+import { PAGE_BYTES_MAX } from "../../copy-pages.js";
 import { prepareCounts } from "../events/counts.js";
 import { INSERT_LETTER, letterValues, type LetterRow } from "../events/dead-letters.js";
 import { createNames, type Names } from "../events/names.js";
@@ -54,9 +55,18 @@ function prepareDumps(database: Database): Dumps {
     `SELECT seq, id, ws, event_id, at, kills_event, reason, message, times, replayed, replayed_at FROM dead_letters
      WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
+  const bytesOf = (table: string, column: string, join = "") =>
+    database.prepare(
+      `SELECT coalesce(octet_length(${column}), 0) FROM ${table} ${join} WHERE ${table}.seq > ? ORDER BY ${table}.seq LIMIT ?`,
+    );
+  const sizes = {
+    events: bytesOf("events", "messages.message", "LEFT JOIN messages USING (seq)"),
+    facets: bytesOf("facets", "facet"),
+    letters: bytesOf("dead_letters", "message"),
+  };
   return {
-    events: ({ after, limit }) =>
-      copied(events.all([Number(after ?? 0), limit]), limit, (row) => {
+    events: (page) =>
+      copied(events, sizes.events, page, (row) => {
         const [
           ,
           id,
@@ -107,14 +117,14 @@ function prepareDumps(database: Database): Dumps {
             : Buffer.concat(last.slice(0, 3) as Buffer[]).toString("hex"),
       };
     },
-    facets: ({ after, limit }) =>
-      copied(facets.all([Number(after ?? 0), limit]), limit, (row) => {
+    facets: (page) =>
+      copied(facets, sizes.facets, page, (row) => {
         const [, key, rev, body] = row as readonly [number, Buffer, number, string];
         const [workspace, uid] = [key.subarray(0, UUID_BYTES), key.subarray(UUID_BYTES)];
         return { workspace: readUuid(workspace), uid: readUuid(uid), rev, body };
       }),
-    deadLetters: ({ after, limit }) =>
-      copied(letters.all([Number(after ?? 0), limit]), limit, (row) => {
+    deadLetters: (page) =>
+      copied(letters, sizes.letters, page, (row) => {
         const [, deadLetterId, workspace, eventId, at, kills, reason, message, times, replayed, replayedAt] =
           row as LetterColumns;
         const standing = { times, replayed, replayedAt };
@@ -204,10 +214,17 @@ type EventColumns = readonly [
 ];
 type LetterColumns = readonly [seq: number, ...LetterRow];
 
+/** `sizes`: of the same rows, which reads none of their texts. */
 function copied<Row>(
-  found: readonly (readonly unknown[])[],
-  limit: number,
+  rows: Statement,
+  sizes: Statement,
+  { after, limit: most }: CopyPage,
   read: (row: readonly unknown[]) => Row,
 ): Copied<Row> {
+  let bytes = 0;
+  const place = Number(after ?? 0);
+  const last = sizes.all([place, most]).findIndex(([size]) => (bytes += size as number) >= PAGE_BYTES_MAX);
+  const limit = last < 0 ? most : last + 1;
+  const found = rows.all([place, limit]);
   return { rows: found.map(read), next: found.length < limit ? null : String(found.at(-1)![0]) };
 }

@@ -11,6 +11,7 @@ import {
   type EventRow,
 } from "../../../core/ports/copying.js";
 import { arrivalText, readArrival } from "../../arrivals.js";
+import { PAGE_BYTES_MAX } from "../../copy-pages.js";
 import { batchesOf } from "../events/batches.js";
 import { toDocument as toLetterDocument, toLetter, type DeadLetterDocument } from "../events/dead-letters.js";
 import { positionOf, schemaKey, type EventDocument } from "../events/documents.js";
@@ -87,16 +88,26 @@ type Loads = { readonly [K in keyof DocumentRows]: (rows: readonly DocumentRows[
 async function dump<K extends Kind>(
   session: Session,
   collection: Collection<Documents[K]>,
-  { filter, toRow }: Codec<K>,
+  { filter, toRow, bytesOf }: Codec<K>,
   { after, limit }: CopyPage,
 ): Promise<Copied<DocumentRows[K]>> {
   const most = Math.min(limit, DOCUMENTS_PER_FIND);
   const all = collection as unknown as Collection<Documents[Kind]>;
   const place = { ...filter, _id: { $gt: after ?? "" } } as Filter<Documents[Kind]>;
-  const found = await session.call(() => all.find(place, { sort: { _id: 1 }, limit: most }).toArray());
-  const rows = found.map((document) => toRow(document as Documents[K]));
-  const { _id: last = null } = found.at(-1) ?? {};
-  return { rows, next: found.length < most ? null : last };
+  return session.call(async () => {
+    const rows: DocumentRows[K][] = [];
+    let bytes = 0;
+    let last: string | null = null;
+    // Of the documents that go beyond the page, one answer of the server is held.
+    for await (const document of all.find(place, { sort: { _id: 1 }, limit: most })) {
+      const row = toRow(document as Documents[K]);
+      rows.push(row);
+      bytes += bytesOf(row);
+      ({ _id: last } = document);
+      if (rows.length === most || bytes >= PAGE_BYTES_MAX) return { rows, next: last };
+    }
+    return { rows, next: null };
+  });
 }
 
 async function load<K extends Kind>(
