@@ -120,7 +120,7 @@ describe("A damaged event", () => {
     const into = await app().workspace();
     await into.send("POST", "/v1/imports");
     const imported = await into.send("POST", "/v1/imports/lines", { lines: [lines[0], lines[2], end] });
-    assert.deepEqual([imported.status, imported.body], [200, { stored: 0 }]);
+    assert.deepEqual([imported.status, imported.body], [200, { stored: 0, left_out: 0 }]);
     assert.equal((await into.send("DELETE", "/v1/imports")).status, 204);
   });
 
