@@ -24,15 +24,18 @@ export async function leaveTraitsOut(
   const added = [...new Set(open.map(({ name }) => name))].filter((name) => !standing.has(name));
   const mayAdd =
     added.length > 0 && (send !== "collect" || (await catalog.sdk(workspace)).settings.collectOnlyAddsTraits);
+  // Whoever has a public key could otherwise use up the names of all other keys: no name goes again.
+  const max = send === "collect" ? Math.floor(traitsMax / 2) : traitsMax;
   // A workspace that is full stays so: its events need not ask the catalog each time.
-  const isFull = ownOf(standing) >= traitsMax;
-  const known = new Set(mayAdd && !isFull ? await catalog.registerTraits(workspace, added, traitsMax) : []);
+  const isFull = ownOf(standing) >= max;
+  const known = new Set(mayAdd && !isFull ? await catalog.registerTraits(workspace, added, max) : []);
   const refusalOf = (name: string): string | null => {
     const merge = standing.get(name)?.merge;
     if (merge === "latest" || known.has(name)) return null;
     if (merge !== undefined) return `is not a trait here: ${name} has the merge ${merge} in this workspace`;
     if (!mayAdd) return `is not a trait: a collect-only key may not add the name ${name}`;
-    return `is not a trait: ${name} would exceed the ${traitsMax} names that a workspace may create by first use`;
+    const names = send === "collect" ? "up to which collect-only keys may create more" : "that a workspace may create";
+    return `is not a trait: ${name} would exceed the ${max} names ${names} by first use`;
   };
   const refused = open.flatMap(({ path, name }): ErrorItem[] => {
     const message = refusalOf(name);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { at, errorPaths, listAt, submission, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
 const DEFAULTS = {
   unplanned: "accept",
@@ -113,5 +113,35 @@ describe("The settings and the plan of SDKs", () => {
       );
     }
     assert.deepEqual(listAt(await read("plan"), "events"), {});
+  });
+});
+
+describe("The names of traits that collect-only keys add", () => {
+  const app = useApp({ TRAITS_MAX: "5" });
+
+  it("are at most half of those of the workspace, so that other keys still add theirs", async () => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/sdk/settings", { collect_only_adds_traits: true });
+    const schemaId = await workspace.schema({
+      type: "object",
+      properties: {
+        user: { type: "string", "x-identity": { namespace: "user_id" } },
+        t: { type: "object", "x-traits": true },
+      },
+    });
+    const leftOut = async (caller: "collect" | "all", t: object): Promise<readonly string[]> => {
+      const body = submission(schemaId, { user: "u-1", t });
+      const sent = await workspace.as(caller, "POST", "/v1/collect", body);
+      const { body: shown } = await workspace.settled(sent.body["event_id"]);
+      return listAt(shown, "violations").map((one) => `${textAt(one, "path")} ${textAt(one, "message")}`);
+    };
+    const full = (name: string, max: string) =>
+      `t.${name} is not a trait: ${name} would exceed the ${max} by first use`;
+    const half = "2 names up to which collect-only keys may create more";
+    assert.deepEqual(await leftOut("collect", { a: 1, b: 2, c: 3 }), [full("c", half)]);
+    assert.deepEqual(await leftOut("all", { plan: "gold", d: 1, e: 1, f: 1 }), [
+      full("f", "5 names that a workspace may create"),
+    ]);
+    assert.deepEqual(await leftOut("collect", { a: 2, plan: "silver", g: 1 }), [full("g", half)]);
   });
 });
