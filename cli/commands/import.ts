@@ -36,7 +36,7 @@ of onym, to leave out who was erased after the export:
 
 of csv, whose first line names the columns:
   --identifier COLUMN=NAMESPACE   each row is a person; repeatable
-  --trait COLUMN=NAME             a trait of the person; repeatable
+  --trait COLUMN[:TYPE]=NAME      a trait of the person: text, or of the type number or boolean; repeatable
   --schema SCHEMA_ID              each row is an event of this schema; its columns are fields, or as --field says
   --field COLUMN=FIELD            a column is this field of the event, such as address.city; repeatable
   --timestamp COLUMN              when it happened; needed with --schema
@@ -69,10 +69,10 @@ of csv, whose first line names the columns:
         throw usage("the input can be read only once: say --yes or --dry-run");
       const survey = await examine(context, source, target);
       if (isTrial) {
-        await context.print(survey, showSurvey(survey));
+        await context.print(survey, showSurvey(survey, source));
         return survey.unreadable + survey.unfit === 0 ? EXIT.done : EXIT.refused;
       }
-      world.err(`${showSurvey(survey)}\n`);
+      world.err(`${showSurvey(survey, source)}\n`);
       if (!(await world.ask!(`Import ${count(survey.items, "item")}?`)))
         throw new CliError(EXIT.refused, "nothing was imported");
     }
@@ -202,12 +202,14 @@ const listed = (counts: Readonly<Record<string, number>>): string =>
     .map(([name, many]) => `${plain(name)} ${many.toLocaleString("en-US")}`)
     .join(", ") || "none";
 
-function showSurvey(survey: Survey): string {
+function showSurvey(survey: Survey, { plan }: Source): string {
   const { items, types, first, last, identifiers, limits, remarks } = survey;
+  const traits = plan?.traits.map(({ name, type }) => `${name} ${type}`) ?? [];
   const lines = [
     `${count(items, "item")}${first === null ? "" : `, ${first} to ${last}`}`,
     `  ${listed(types)}`,
     `identifiers: ${listed(identifiers)}`,
+    ...(traits.length > 0 ? [`traits: ${traits.join(", ")}`] : []),
     `blocked or invalid identifiers: ${survey.dropped.toLocaleString("en-US")}`,
     `merges that limits refuse: ${survey.refusedMerges.toLocaleString("en-US")} (limits: ${listed(limits)})`,
     `cannot be sent: ${survey.unreadable.toLocaleString("en-US")}`,

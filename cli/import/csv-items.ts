@@ -8,6 +8,12 @@ import { rowsOf, type Row } from "./csv.js";
 import { foundOf, idOf, type Converted, type Found } from "./item.js";
 import { isObject } from "./json-lines.js";
 
+interface CsvTrait {
+  readonly column: string;
+  readonly name: string;
+  readonly type: "text" | "number" | "boolean";
+}
+
 /** What the columns are, as the options of the command say. */
 export interface CsvPlan {
   /** Null: rows are people, and become identify calls. */
@@ -15,7 +21,7 @@ export interface CsvPlan {
   /** Column -> place in the payload, dotted. Empty: each column is the field of its name. */
   readonly fields: readonly (readonly [column: string, field: string])[];
   readonly identifiers: readonly (readonly [column: string, namespace: string])[];
-  readonly traits: readonly (readonly [column: string, name: string])[];
+  readonly traits: readonly CsvTrait[];
   readonly timestamp: string | null;
   readonly id: string | null;
 }
@@ -43,7 +49,13 @@ export function csvPlanIn(values: Values): CsvPlan {
     throw usage("--identifier and --trait: the schema says what they are");
   // Otherwise the same row would be another event at each import.
   if (plan.schemaId !== null && plan.timestamp === null) throw usage("--timestamp COLUMN: is needed with --schema");
-  return plan;
+  return { ...plan, traits: plan.traits.map(traitOf) };
+}
+
+/** `COLUMN` or `COLUMN:TYPE`. No type is guessed: a zip code or a customer number is no number. */
+function traitOf([given, name]: readonly [column: string, name: string]): CsvTrait {
+  const [, column = given, type = "text"] = /^(.+):(number|boolean|text)$/s.exec(given) ?? [];
+  return { column, name, type: type as CsvTrait["type"] };
 }
 
 /** `schema`: of the events, to read numbers as numbers. */
@@ -53,8 +65,12 @@ export async function* fromCsv(
   plan: CsvPlan,
   schema: unknown,
 ): AsyncGenerator<Found> {
-  const needed = [...plan.fields, ...plan.identifiers, ...plan.traits].map(([column]) => column);
-  const columns = [...needed, ...[plan.timestamp, plan.id].filter((column) => column !== null)];
+  const needed = [...plan.fields, ...plan.identifiers].map(([column]) => column);
+  const columns = [
+    ...needed,
+    ...plan.traits.map(({ column }) => column),
+    ...[plan.timestamp, plan.id].filter((column) => column !== null),
+  ];
   // Two files may have the same row at the same line, and it is not the same event.
   const name = path.basename(file);
   try {
@@ -92,10 +108,14 @@ function personOf({ row, id, timestamp }: Read, { identifiers, traits }: CsvPlan
     else externalIds.push({ type: namespace, id: value });
   }
   if (Object.keys(ids).length + externalIds.length === 0) return { problem: "has no identifier" };
-  const given = traits.flatMap(([column, name]) => {
-    const value = row.get(column);
-    return value === undefined ? [] : [[name, value] as const];
-  });
+  const given: [name: string, value: unknown][] = [];
+  for (const { column, name, type } of traits) {
+    const text = row.get(column);
+    if (text === undefined) continue;
+    const value = typed(text, type === "text" ? "string" : type);
+    if (type !== "text" && typeof value !== type) return { problem: `${column}: ${WRONG[type](text)}` };
+    given.push([name, value]);
+  }
   const call = {
     type: "identify",
     ...(timestamp !== null && { timestamp }),
@@ -142,4 +162,9 @@ function typed(value: string, type: unknown): unknown {
   if (types.includes("boolean") && (value === "true" || value === "false")) return value === "true";
   return value;
 }
+
+const WRONG = {
+  number: (text: string) => (NUMBER.test(text) ? "has more digits than a number keeps" : "must be a number"),
+  boolean: () => "must be true or false",
+};
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

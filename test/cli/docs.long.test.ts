@@ -19,7 +19,7 @@ describe("docs/cli.md", () => {
     mkdirSync(path.join(folder.path(), "examples"));
     const messages = Array.from(archived(10), (message) => JSON.stringify(message));
     folder.file("archive.jsonl.gz", gzipSync(messages.join("\n")));
-    folder.file("people.csv", "id,mail,city\n7,p7@example.com,London\n");
+    folder.file("people.csv", "id,mail,city,points\n7,p7@example.com,London,12\n");
     folder.file("signups.csv", "at,mail,cookie\n2026-01-31T12:00:00Z,p8@example.com,c-8\n");
   });
 
