@@ -203,8 +203,9 @@ const listed = (counts: Readonly<Record<string, number>>): string =>
     .join(", ") || "none";
 
 function showSurvey(survey: Survey, { plan }: Source): string {
-  const { items, types, first, last, identifiers, limits, remarks } = survey;
+  const { items, types, first, last, identifiers, limits, remarks, unfit, checked } = survey;
   const traits = plan?.traits.map(({ name, type }) => `${name} ${type}`) ?? [];
+  const unchecked = checked < items ? ` of the first ${checked}, the only ones that were checked` : "";
   const lines = [
     `${count(items, "item")}${first === null ? "" : `, ${first} to ${last}`}`,
     `  ${listed(types)}`,
@@ -213,7 +214,7 @@ function showSurvey(survey: Survey, { plan }: Source): string {
     `blocked or invalid identifiers: ${survey.dropped.toLocaleString("en-US")}`,
     `merges that limits refuse: ${survey.refusedMerges.toLocaleString("en-US")} (limits: ${listed(limits)})`,
     `cannot be sent: ${survey.unreadable.toLocaleString("en-US")}`,
-    `would be refused or quarantined: ${survey.unfit.toLocaleString("en-US")}`,
+    `would be refused or quarantined: ${unfit.toLocaleString("en-US")}${unchecked}`,
     ...(survey.isPartial ? ["there are too many identifiers to foresee all merges"] : []),
     ...remarks.map(({ place, message }) => `  ${plain(`${place}: ${message}`)}`),
   ];

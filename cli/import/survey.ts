@@ -31,8 +31,9 @@ export interface Survey {
   refusedMerges: number;
   /** What cannot be sent, and stays behind. */
   unreadable: number;
-  /** What the service would refuse, or keep in quarantine. */
+  /** What the service would refuse, or keep in quarantine, of the first `checked` items. */
   unfit: number;
+  checked: number;
   isPartial: boolean;
   /** The first of each kind. */
   readonly remarks: Remark[];
@@ -87,7 +88,8 @@ export async function surveyOf(
       survey.unfit += 1;
       remark(place, message);
     };
-    if (target.member === "events" && survey.items === 0) await checkFirst(http, batch, reject);
+    if (target.member === "batch") survey.checked += batch.items.length;
+    else if (survey.items === 0) survey.checked = await checkFirst(http, batch, reject);
     const examined = target.member === "batch" ? examineCalls(batch, reader, reject) : examineEvents(batch, reader);
     const admitted = examined.map(({ given }) => admit(given, table));
     if (Object.keys(limits).length > 0)
@@ -126,6 +128,7 @@ const emptySurvey = (limits: Survey["limits"]): Survey => ({
   refusedMerges: 0,
   unreadable: 0,
   unfit: 0,
+  checked: 0,
   isPartial: false,
   remarks: [],
 });
@@ -198,7 +201,7 @@ const examineEvents = ({ items }: Batch, { identifiersIn }: Reader): readonly Ex
     return { place, type, at, given: identifiersIn(payload) };
   });
 
-/** What the service says of the first events, to find a wrong column before everything is sent. */
+/** What the service says of the first events, to find a wrong column before everything is sent. Answers how many it checked. */
 async function checkFirst(http: Http, { items }: Batch, reject: (place: string, message: string) => void) {
   const first = items.slice(0, CHECKED_MAX);
   // What is only checked has no key.
@@ -216,6 +219,7 @@ async function checkFirst(http: Http, { items }: Batch, reject: (place: string, 
   for (const [at, { errors }] of results.entries())
     if (errors.length > 0)
       reject(first[at]!.place, errors.map(({ path, message }) => `${path}: ${message}`).join("; "));
+  return first.length;
 }
 
 /** Who of them the service knows already: a limit counts what is there. */

@@ -43,4 +43,16 @@ describe("onym import csv", () => {
     await run(...args, "--yes");
     assert.deepEqual(await traitsOf("1"), { points: "597" });
   });
+
+  it("shows of how many rows it foresees that they would be refused", async () => {
+    const schemaId = await workspace.schema();
+    const args = ["--schema", schemaId, "--timestamp", "at", "--field", "mail=unknown", "--dry-run"];
+    for (const [rows, says] of [
+      [60, /^would be refused or quarantined: 60$/m],
+      [61, /^would be refused or quarantined: 60 of the first 60, the only ones that were checked$/m],
+    ] as const) {
+      const file = folder.file("rows.csv", `mail,at\n${"x,2025-01-31T12:00:00Z\n".repeat(rows)}`);
+      assert.match((await run(file, ...args)).out, says);
+    }
+  });
 });
