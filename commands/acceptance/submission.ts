@@ -76,7 +76,9 @@ const NAME_CHARACTERS_MAX = 128;
 /** `more`: a member that the door reads itself. */
 export function readEnvelope({ fields, bytes }: Opened, now: number, more: string | null = null): Envelope {
   const errors: ErrorItem[] = [];
-  for (const name of ENVELOPE) if (!Object.hasOwn(fields, name)) errors.push({ path: name, message: "is required" });
+  // A field of the payload may have the same name, and then the path is the same.
+  for (const name of ENVELOPE)
+    if (!Object.hasOwn(fields, name)) errors.push({ path: name, message: "is a required field of the event" });
   for (const name of Object.keys(fields))
     if (!(ENVELOPE as readonly string[]).includes(name) && name !== more)
       errors.push({ path: name.slice(0, NAME_CHARACTERS_MAX), message: "is not a known field" });

@@ -88,6 +88,16 @@ describe("POST /v1/collect", () => {
     assert.deepEqual(errorPaths(await workspace.collect(schemaId, {})), ["email"]);
   });
 
+  it("tells a missing field of the event from a field of its payload with the same name", async () => {
+    const own = await workspace.schema({ type: "object", required: ["timestamp"] });
+    const event = { schema_id: own, timestamp: now(), payload: {} };
+    const errorsOf = async (body: object) => (await workspace.send("POST", "/v1/collect", body)).body["errors"];
+    assert.deepEqual(await errorsOf(event), [{ path: "timestamp", message: "is required" }]);
+    assert.deepEqual(await errorsOf({ ...event, timestamp: undefined }), [
+      { path: "timestamp", message: "is a required field of the event" },
+    ]);
+  });
+
   it("answers 422 unknown_schema for a schema that this workspace does not have", async () => {
     const { status, body } = await workspace.collect("nowhere", { email: "a@example.com" });
     assert.equal(status, 422);
