@@ -246,7 +246,8 @@ export function createMemoryErasures(state: MemoryState, open: Open): Erasures {
         const { erasureId } = erasure;
         const isBuried = (tomb: Tomb) =>
           state.tombstones.some((one) => one.erasureId === erasureId && one.tomb === tomb);
-        const added = buried.filter(({ tomb }) => !isBuried(tomb));
+        const once = new Map(buried.map((one) => [one.tomb, one]));
+        const added = [...once.values()].filter(({ tomb }) => !isBuried(tomb));
         for (const { tomb, uid } of added) state.tombstones.push({ tomb, erasureId, uid });
         const tombs = new Set(added.map(({ tomb }) => tomb));
         const changes = redact(state, workspace, (key) => !state.identifiers.has(key) && tombs.has(tombOf(key)));
