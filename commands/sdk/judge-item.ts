@@ -1,6 +1,6 @@
 import type { SchemaVersion } from "../../core/catalog/catalog.js";
 import { plannedEvent, type SdkCatalog, type Violations } from "../../core/catalog/sdk.js";
-import { isTooExpensive, type ErrorItem } from "../../core/errors.js";
+import { ERRORS_MAX, isTooExpensive, type ErrorItem } from "../../core/errors.js";
 import type { DroppedIdentifier, EventRecord, Identifier } from "../../core/event/event.js";
 import { shortened } from "../../core/event/notes.js";
 import { boundedPlaces, outermostOf } from "../../core/event/places.js";
@@ -99,7 +99,7 @@ async function planOf(
 }
 
 interface Judged extends Omitted {
-  /** What was wrong with the item as it was sent. */
+  /** What was wrong with the item as it was sent, and with what is left of it. */
   readonly errors: readonly ErrorItem[];
   /** What is wrong with what is stored. */
   readonly failing: readonly ErrorItem[];
@@ -111,25 +111,29 @@ async function judgePayload(
   { payload, bytes }: SdkItem,
   policy: Violations,
 ): Promise<Judged> {
+  const isBuiltIn = isReserved(schema.schemaId);
   const errorsOf = async (one: Omitted): Promise<readonly ErrorItem[]> => {
     const first = await validator.check(schema, one.payload, one.bytes);
     // A built-in schema asks for little: its first problem says enough, and its workspaces must not wait for each other in the thread.
-    return first.length === 0 || isReserved(schema.schemaId) ? first : validator.checkAll(schema, one.bytes);
+    if (first.length === 0 || isBuiltIn) return first;
+    return validator.checkAll(schema, one.bytes, policy === "omit" ? OMITTED_MAX : ERRORS_MAX);
   };
   const sent = { payload, bytes };
   const errors = await errorsOf(sent);
   if (errors.length > 0 && policy === "quarantine") throw new Quarantining(errors);
+  const told = new Map(errors.map((one) => [`${one.path}\n${one.message}`, one]));
   let [stored, failing]: [Omitted, typeof errors] = [sent, errors];
-  // Of many problems only the first are told.
-  for (let rounds = policy === "omit" ? OMIT_ROUNDS_MAX : 0; rounds > 0 && failing.length > 0; rounds -= 1) {
+  // What is wrong after a round may be so only without what it took: once, except where one problem at a time is told, of a few.
+  for (let rounds = policy !== "omit" ? 0 : isBuiltIn ? 5 : 1; rounds > 0 && failing.length > 0; rounds -= 1) {
     const omitted = omitProperties(stored.bytes, failing);
     if (omitted === null) break;
     [stored, failing] = [omitted, await errorsOf(omitted)];
+    for (const one of failing) told.set(`${one.path}\n${one.message}`, one);
   }
-  return { ...stored, errors, failing };
+  return { ...stored, errors: [...told.values()], failing };
 }
-/** Of a hundred problems each; what is wrong then is only marked. */
-const OMIT_ROUNDS_MAX = 5;
+/** What is wrong beyond so many problems is only marked. */
+const OMITTED_MAX = 1_000;
 
 /** The places of problems that traits are at or below. */
 function failing({ traits }: Extract, errors: readonly ErrorItem[]): readonly string[] {

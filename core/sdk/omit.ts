@@ -1,6 +1,6 @@
 import { inPath, type ErrorItem } from "../errors.js";
 import { parseJson } from "../json/read.js";
-import { membersOf, withoutMembers } from "../json/spans.js";
+import { membersOf, withoutMembers, type MemberSpan } from "../json/spans.js";
 
 /** The objects of an item whose members are its properties, beside its own members. */
 const HOLDERS: readonly string[] = ["properties", "traits", "context"];
@@ -29,7 +29,7 @@ function withoutHeld(bytes: Buffer, holder: string, paths: readonly string[]): r
   const held = membersOf(bytes, { start: 0, end: bytes.length })?.find(({ name }) => name === holder);
   const members = held === undefined ? null : membersOf(bytes, held);
   if (held === undefined || members === null) return [bytes, paths];
-  const names = new Set(members.map(({ name }) => inPath(name)));
+  const names = namesIn(bytes, members);
   const wrong = new Set<string>();
   const others = paths.filter((path) => {
     const name = path.startsWith(`${holder}.`) ? nameAt(names, path.slice(holder.length + 1)) : null;
@@ -44,17 +44,24 @@ function withoutHeld(bytes: Buffer, holder: string, paths: readonly string[]): r
 function withoutOwn(bytes: Buffer, paths: readonly string[]): Buffer {
   const whole = { start: 0, end: bytes.length };
   const members = membersOf(bytes, whole) ?? [];
-  const names = new Set(members.map(({ name }) => inPath(name)).filter((name) => !HOLDERS.includes(name)));
+  const others = members.filter(({ name }) => !HOLDERS.includes(name));
+  const names = namesIn(bytes, others);
   const wrong = new Set(paths.map((path) => (HOLDERS.includes(path) ? path : nameAt(names, path))));
   return withoutMembers(bytes, whole, members, (name) => wrong.has(inPath(name)));
 }
 
+/** By name, whether anything can be below the value: an object or a list. */
+type Names = ReadonlyMap<string, boolean>;
+const namesIn = (bytes: Buffer, members: readonly MemberSpan[]): Names =>
+  new Map(members.map(({ name, start }) => [inPath(name), BRACKETS.includes(bytes[start]!)]));
+const BRACKETS = Buffer.from("{[");
+
 /** The longest of these names that the path is at or below: a name may hold dots, and `utm` is right where `utm.source` is wrong. */
-function nameAt(names: ReadonlySet<string>, path: string): string | null {
+function nameAt(names: Names, path: string): string | null {
   const max = inPath(path).length;
   for (let end = max < path.length ? path.lastIndexOf(".", max) : max; end >= 0; end = dotBefore(path, end)) {
     const name = path.slice(0, end);
-    if (names.has(name)) return name;
+    if (end === path.length ? names.has(name) : names.get(name) === true) return name;
   }
   return null;
 }

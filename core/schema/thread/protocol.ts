@@ -14,8 +14,8 @@ export type Request =
       readonly schema: string | null;
       /** JSON, UTF-8. */
       readonly payload: Uint8Array;
-      /** Every problem instead of the first one. */
-      readonly all: boolean;
+      /** So many problems instead of the first one. */
+      readonly all: number | null;
     };
 
 export type Answer =
@@ -30,6 +30,5 @@ export type Answer =
   /** It threw an error: the payload is nested too deeply for the stack. */
   | { readonly kind: "failed"; readonly id: number };
 
-export const PROBLEMS_MAX = 100;
 /** How many compiled schemas the thread keeps. */
 export const COMPILED_MAX = 500;

@@ -23,8 +23,8 @@ export interface ValidationRequest {
   readonly schema: string;
   /** JSON, UTF-8; copied. */
   readonly payload: Buffer;
-  /** Every problem (at most 100 and one item that says that there are more) instead of the first one. */
-  readonly all: boolean;
+  /** Every problem (at most so many and one item that says that there are more) instead of the first one. */
+  readonly all: number | null;
 }
 
 /**
@@ -92,7 +92,7 @@ export function openValidationThread({ compileMs, validationMs, waitMs = WAIT_MS
     bytes: payload.length,
     patienceMs: waitMs + compileMs + validationMs,
     prepare: (id, tell) => {
-      const name = all ? `${key}:all` : key;
+      const name = all === null ? key : `${key}:all`;
       const isTold = tell(name);
       const copy = new Uint8Array(payload);
       return {

@@ -8,7 +8,7 @@ import { compileSchema } from "../validation/engine.js";
 import { examine } from "../examine.js";
 import type { SchemaObject } from "../keywords.js";
 import { allProblems, firstProblem } from "../validation/problems.js";
-import { COMPILED_MAX, PROBLEMS_MAX, type Answer, type Request } from "./protocol.js";
+import { COMPILED_MAX, type Answer, type Request } from "./protocol.js";
 
 const { port } = workerData as { readonly port: MessagePort };
 const compiled = new LRUCache<string, ValidateFunction>({ max: COMPILED_MAX });
@@ -30,13 +30,14 @@ function handle(request: Request): Answer {
   if (validate === null) return { kind: "needs_schema", id };
   if (validate(JSON.parse(decoder.decode(request.payload)))) return { kind: "validated", id, errors: [] };
   const errors = validate.errors ?? [];
-  return { kind: "validated", id, errors: request.all ? allProblems(errors, PROBLEMS_MAX) : firstProblem(errors) };
+  const { all } = request;
+  return { kind: "validated", id, errors: all === null ? firstProblem(errors) : allProblems(errors, all) };
 }
 
 function validatorFor({ id, name, schema, all }: Request & { kind: "validate" }): ValidateFunction | null {
   const known = compiled.get(name);
   if (known === undefined && schema === null) return null;
-  const validate = known ?? compileSchema(JSON.parse(schema!) as SchemaObject, { allErrors: all });
+  const validate = known ?? compileSchema(JSON.parse(schema!) as SchemaObject, { allErrors: all !== null });
   if (known === undefined) compiled.set(name, validate);
   if (schema !== null) answer({ kind: "stage", id });
   return validate;

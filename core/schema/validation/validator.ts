@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ValidateFunction } from "ajv";
 import { LRUCache } from "lru-cache";
 import type { SchemaVersion } from "../../catalog/catalog.js";
-import { isTooExpensive, moreThan, tooExpensive, uncheckable, type ErrorItem } from "../../errors.js";
+import { ERRORS_MAX, isTooExpensive, moreThan, tooExpensive, uncheckable, type ErrorItem } from "../../errors.js";
 import { compileSchema } from "./engine.js";
 import { OUT_OF_FUEL, withFuel } from "../limits/fuel.js";
 import type { SchemaObject } from "../keywords.js";
@@ -34,10 +34,10 @@ export interface Validator {
    */
   check(schema: SchemaVersion, payload: unknown, bytes: Buffer): readonly ErrorItem[] | Promise<readonly ErrorItem[]>;
   /**
-   * Every problem, at most 100 and then one item with an empty path that says that there are more. Always by the thread; past its
+   * Every problem, at most `max` (100) and then one item with an empty path that says that there are more. Always by the thread; past its
    * deadline the first problem alone and such an item.
    */
-  checkAll(schema: SchemaVersion, bytes: Buffer): Promise<readonly ErrorItem[]>;
+  checkAll(schema: SchemaVersion, bytes: Buffer, max?: number): Promise<readonly ErrorItem[]>;
   /** Where the schema's annotations stand. */
   plan(schema: SchemaVersion): AnnotationPlan;
   readonly thread: ValidationThread;
@@ -80,18 +80,18 @@ export function openValidator(options: ValidatorOptions): Validator {
     }
     return entry;
   };
-  const inThread = (schema: SchemaVersion, bytes: Buffer, all: boolean): Promise<readonly ErrorItem[]> =>
+  const inThread = (schema: SchemaVersion, bytes: Buffer, all: number | null): Promise<readonly ErrorItem[]> =>
     guard({ owner: schema.workspace, key: entryOf(schema).key, schema: schema.schema, payload: bytes, all });
   return {
     check: (schema, payload, bytes) =>
       (schema.linear ? checkHere(entryOf(schema), schema, payload, bytes.length) : null) ??
-      inThread(schema, bytes, false),
-    checkAll: async (schema, bytes) => {
+      inThread(schema, bytes, null),
+    checkAll: async (schema, bytes, max = ERRORS_MAX) => {
       try {
-        return await inThread(schema, bytes, true);
+        return await inThread(schema, bytes, max);
       } catch (error) {
         if (!isTooExpensive(error)) throw error;
-        const problems = await inThread(schema, bytes, false);
+        const problems = await inThread(schema, bytes, null);
         return problems.length === 0 ? problems : [...problems, moreThan(problems.length)];
       }
     },

@@ -125,7 +125,7 @@ describe("The validation thread", () => {
       const before = performance.now();
       const codes = await Promise.all(
         Array.from({ length: 12 }, async (_, at) => {
-          const request = { key: `slow${at}`, schema, payload: bytesOf({ slow: 1 }), all: false };
+          const request = { key: `slow${at}`, schema, payload: bytesOf({ slow: 1 }), all: null };
           const error = await thread.validate(request).catch((reason: unknown) => reason);
           return (error as { code: string }).code;
         }),
@@ -172,7 +172,7 @@ describe("The owners of validations", () => {
     key: `tree of ${owner}`,
     schema: tree,
     payload,
-    all: false,
+    all: null,
   });
   /** How many of the answers there are of each code; "" is an answer that is no refusal. */
   const codesOf = async (answers: readonly Promise<unknown>[]): Promise<Record<string, number>> => {
@@ -191,7 +191,7 @@ describe("The owners of validations", () => {
       const schema = JSON.stringify(doublingSchema());
       let slowOnes = 0;
       const crowd = Array.from({ length: 100 }, async (_, at) => {
-        const request = { owner: "slow", key: `slow${at}`, schema, payload: bytesOf({ slow: 1 }), all: false };
+        const request = { owner: "slow", key: `slow${at}`, schema, payload: bytesOf({ slow: 1 }), all: null };
         await refusal("schema_too_expensive", () => thread.validate(request).finally(() => (slowOnes += 1)));
       });
       const all = Promise.allSettled(crowd);

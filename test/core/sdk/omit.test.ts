@@ -36,7 +36,7 @@ describe("What is left of an SDK's call without its wrong properties", () => {
 
   it("is without a property whose name holds dots, and keeps one that is called like its beginning", () => {
     for (const holder of ["properties", "traits", "context"] as const) {
-      const call = { [holder]: { utm: "x", "utm.source": 5, "": 1 }, [`${holder}.utm`]: 1 };
+      const call = { [holder]: { utm: "x", "utm.source": { a: 5 }, "": 1 }, [`${holder}.utm`]: 1 };
       const left = { ...call, [holder]: { utm: "x", "": 1 } };
       assert.deepEqual(wrong(call, `${holder}.utm.source`), left);
       assert.deepEqual(wrong(call, `${holder}.utm.source.a`, `${holder}.`), { ...left, [holder]: { utm: "x" } });
@@ -45,10 +45,16 @@ describe("What is left of an SDK's call without its wrong properties", () => {
     assert.deepEqual(wrong({ a: { b: 5 }, "a.bc": "x" }, "a.b"), { "a.bc": "x" });
   });
 
+  it("keeps a text or number that is called like the beginning of a property that is missing", () => {
+    const call = { properties: { utm: "x", a: { b: 1 } }, utm: 5 };
+    assert.equal(wrong(call, "properties.utm.source", "utm.source"), null);
+    assert.deepEqual(wrong(call, "properties.a.c"), { ...call, properties: { utm: "x" } });
+  });
+
   it("is without one whose name is longer than a problem's path shows", () => {
     const [long, other] = ["x".repeat(200), "y".repeat(128)];
     for (const path of ["x".repeat(128), `${"x".repeat(128)}.0`])
-      assert.deepEqual(wrong({ properties: { [long]: 1, [other]: 1 }, [long]: 1 }, `properties.${path}`, path), {
+      assert.deepEqual(wrong({ properties: { [long]: [1], [other]: 1 }, [long]: [1] }, `properties.${path}`, path), {
         properties: { [other]: 1 },
       });
     assert.equal(wrong({ [long]: 1 }, "x".repeat(127), "x".repeat(129), `${"x".repeat(127)}.${other}`), null);

@@ -141,15 +141,6 @@ describe("Items of SDKs by plan and policy", () => {
     ]);
   });
 
-  it("lose each of hundreds of wrong properties", async () => {
-    const schema = { properties: { properties: { additionalProperties: { type: "number" } } } };
-    const schemaId = await workspace.schema(schema);
-    await put("plan", { events: { "Order Completed": { schema_id: schemaId, violations: "omit" } } });
-    const item = track({ ...Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`n${n}`, "x"])), total: 1 });
-    await door.send(workspace, [item], "all");
-    assert.deepEqual(at((await eventOf(item)).body, "payload.properties"), { total: 1 });
-  });
-
   it("are quarantined where the policy says so: durably, out of every profile, with the reasons", async () => {
     await planned();
     await put("settings", { violations: "quarantine" });
