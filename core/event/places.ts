@@ -5,15 +5,25 @@
 const [CHARACTERS_MIN, CHARACTERS_MAX, PER_BYTE] = [2_048, 32_768, 4];
 
 /**
- * Each place once, of a payload of so many bytes. The empty one alone, which is the whole payload, if it is among them or they are longer
- * than an event may carry.
+ * Each place once, of a payload of so many bytes. If they are longer than an event may carry, those above the deepest stand for these, and
+ * so on: at last the empty one, which is the whole payload. It stands alone.
  */
 export function boundedPlaces(places: Iterable<string>, bytes: number): readonly string[] {
   const max = Math.min(CHARACTERS_MAX, Math.max(CHARACTERS_MIN, bytes * PER_BYTE));
-  const known = new Set(places);
+  const levels: Set<string>[] = [];
   let characters = 0;
-  for (const place of known) characters += place.length;
-  return known.has("") || characters > max ? [""] : [...known];
+  const add = (place: string): void => {
+    const level = (levels[place === "" ? 0 : place.split(".").length] ??= new Set());
+    if (!level.has(place)) characters += place.length;
+    level.add(place);
+  };
+  for (const place of places) add(place);
+  while (characters > max) {
+    const deepest = levels.pop() ?? [];
+    for (const place of deepest) characters -= place.length;
+    for (const place of deepest) add(place.slice(0, Math.max(0, place.lastIndexOf("."))));
+  }
+  return levels[0] === undefined ? levels.flatMap((level) => Array.from(level)) : [""];
 }
 
 /** The parts that follow, by name; null: a place ends here. */

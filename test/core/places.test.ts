@@ -33,7 +33,7 @@ describe("The places that an event carries with it", () => {
     assert.deepEqual(boundedPlaces([], 10), []);
   });
 
-  it("are the whole payload where they have more than 32,768 characters, or four for each byte of a smaller payload", () => {
+  it("at the top of it are the whole payload where they have more than 32,768 characters, or four for each byte of a smaller payload", () => {
     for (const [bytes, max] of [
       [1_000_000, 32_768],
       [8_192, 32_768],
@@ -45,6 +45,25 @@ describe("The places that an event carries with it", () => {
       assert.deepEqual(boundedPlaces(fitting, bytes), fitting);
       assert.deepEqual(boundedPlaces([`a${half}`, half], bytes), [""]);
     }
+  });
+
+  it("are those above the deepest where they are too long, before they are the whole payload", () => {
+    const many = Array.from({ length: 90 }, (_, n) => `properties.product_ids.${n}`);
+    assert.deepEqual(boundedPlaces(["properties.total", ...many], 391), ["properties.total", "properties.product_ids"]);
+    const lines = Array.from({ length: 90 }, (_, n) => `properties.lines.${n}`);
+    const deep = lines.map((line) => `${line}.price.amount`);
+    assert.deepEqual(boundedPlaces([...deep, "properties.total"], 391), ["properties.total", ...lines]);
+    assert.deepEqual(
+      boundedPlaces(["a.b", ...many.map((place) => place.replaceAll(".", "-"))], 391),
+      [""],
+      "none is left that has one above it",
+    );
+  });
+
+  it("are found above thousands of long paths in a moment", async () => {
+    const chain = Array.from({ length: 60 }, () => "a".repeat(128)).join(".");
+    const places = Array.from({ length: 10_000 }, (_, n) => `${chain}.${n}`);
+    await assertWithin(200, () => timeOf(() => assert.deepEqual(boundedPlaces(places, 262_144), [chain])));
   });
 
   it("are at or above a path by its whole parts, the outermost of them", () => {

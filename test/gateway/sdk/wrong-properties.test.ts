@@ -49,6 +49,15 @@ describe("Items of SDKs with wrong properties", () => {
     assert.deepEqual(await left(dotted, { utm: "x", ok: 1 }), { utm: "x", ok: 1 });
   });
 
+  it("lose of the traits those of a long list, and not all", async () => {
+    const ids = { type: "array", items: { ...TEXT, "x-trait": { name: "product_ids", merge: "union" } } };
+    const properties = { properties: { city: { ...TEXT, "x-trait": { name: "city" } }, product_ids: ids } };
+    const sent = { city: "Rome", product_ids: Array.from({ length: 90 }, (_, n) => 100 + n) };
+    const { body } = await stored("mark", properties, sent);
+    const shown = await workspace.send("GET", `/v1/profiles/${textAt(body, "profile_id")}`);
+    assert.deepEqual(at(shown.body, "traits"), { city: "Rome" });
+  });
+
   it("say what is wrong only without what they lost", async () => {
     const pair = { minProperties: 2, properties: { total: NUMBER } };
     assert.deepEqual(toldOf(await stored("omit", pair, { total: "x", city: "Rome" })), [
