@@ -42,18 +42,21 @@ export async function verifyFeed(deps: FeedDeps, workspace: WorkspaceId, readSea
     return { isWhole: told !== null, isStill, lacking, wrongSizes: isStill ? wrongSizes : [] };
   };
   const { isWhole, isStill, ...first } = await look();
-  if (!isStill) deps.findings.passedOver("sizes of audiences whose members kept changing");
+  if (!isStill) deps.findings.passedOver(MOVING);
   if (!isWhole) deps.findings.passedOver("feeds of which the oldest entries are forgotten");
   if (first.lacking.length + first.wrongSizes.length === 0) return;
   // Somebody may be at them.
   await sleep(SETTLE_MS);
   const second = await look();
+  if (!second.isStill && first.wrongSizes.length > 0) deps.findings.passedOver(MOVING);
   const known = new Set(first.lacking.map(keyOf));
   await tell(deps, workspace, readSeats, {
     lacking: second.lacking.filter((entry) => known.has(keyOf(entry))),
     wrongSizes: second.wrongSizes.filter((id) => first.wrongSizes.includes(id)),
   });
 }
+
+const MOVING = "sizes of audiences whose members kept changing";
 
 /** Without its time. */
 const keyOf = (entry: Entry): string => JSON.stringify({ ...entry, at: 0 });
@@ -80,7 +83,8 @@ async function tell(
     await backends.seats.append(workspace, `mended:${newId<string>()}`, some);
     for (const _ of some) findings.mended("wrong_feeds");
   }
-  if (await mendSizes(backends, workspace, readSeats)) for (const _ of sizes) findings.mended("wrong_sizes");
+  if (!(await mendSizes(backends, workspace, readSeats))) return findings.passedOver(MOVING);
+  for (const _ of sizes) findings.mended("wrong_sizes");
 }
 
 /** Counts the members while nothing comes into the feed: only then it is known who is counted. */

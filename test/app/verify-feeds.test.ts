@@ -83,4 +83,19 @@ describe("npm run verify, of the feed", () => {
     assert.match((await still.verify(true)).join("\n"), /^wrong_sizes: 1 .*; 1 mended/);
     assert.equal(still.sizeOf(), 2);
   });
+
+  it("says so where members came or went during the second look alone, or each time that it counted", async () => {
+    const [one, other] = [newId<ProfileId>(), newId<ProfileId>()];
+    const twice = [entered(one), entered(other), entered(other)];
+    const second = aFeed([one, other], [...twice], (times) => {
+      if (times === 2) second.add([entered(one)]);
+    });
+    assert.deepEqual(await second.verify(false), ["not compared: 1 sizes of audiences whose members kept changing"]);
+    const counted = aFeed([one, other, newId<ProfileId>()], [...twice], (times) => {
+      if (times > 2) counted.add([entered(one)]);
+    });
+    const lines = await counted.verify(true);
+    assert.match(lines[0]!, /^wrong_feeds: 1 .*; 1 mended/);
+    assert.deepEqual(lines.slice(1), ["not compared: 1 sizes of audiences whose members kept changing"]);
+  });
 });
