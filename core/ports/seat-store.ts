@@ -58,7 +58,10 @@ export interface SeatStore extends Port {
   append(workspace: WorkspaceId, origin: string, entries: readonly Entry[]): Promise<void>;
   /** Entries of the feed with greater numbers than `after`, by number. */
   feed(workspace: WorkspaceId, after: number, limit: number): Promise<FeedPage>;
-  /** The members of each audience that has any, as the entries of the feed up to `head` add up. */
+  /**
+   * The members of each audience that has any, as the entries of the feed up to `head` add up. That is where a reader begins: it may be
+   * less than the head of `feed` for a moment, where a crash of a server may take the last entries back.
+   */
   sizes(workspace: WorkspaceId): Promise<Sizes>;
   /**
    * Forgets the oldest entries, about so many, up to the first that is not from before the time, and never the last one; answers whether

@@ -112,6 +112,9 @@ describe("The feed on MongoDB", () => {
       "one first: undefined",
       "one entries: undefined",
     ]);
+    asked.length = 0;
+    assert.equal((await feed.sizes(workspace)).head, 4);
+    assert.deepEqual(asked, ["one entries: majority"], "whoever begins behind it must be told what comes");
   });
 
   it("is written in chunks of at most 1,000 entries, of whole saves", async () => {

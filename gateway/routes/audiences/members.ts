@@ -51,7 +51,7 @@ export function memberRoutes(services: Services): readonly Route[] {
         const set = await services.audiences.audiences(workspace);
         const audience = audienceIn(set, id as AudienceId);
         // The feed first: what changes meanwhile stands behind this number.
-        const { head } = await services.seats.feed(workspace, 0, 1);
+        const { head } = await services.seats.sizes(workspace);
         const from = (after?.[0] ?? null) as ProfileId | null;
         const { members, next } = await listMembers(services, workspace, audience.audienceId, { limit, after: from });
         return reply(200, {

@@ -38,8 +38,10 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
     const options = { sort: { ws: 1, last: 1 }, projection: { ws: 1 } } as const;
     return (await session.call(() => chunks.findOne(filter, options)))?.ws ?? null;
   };
-  const headOf = (workspace: WorkspaceId) =>
-    session.call(() => chunks.findOne({ ws: workspace }, { sort: { last: -1 }, projection: { entries: 0 } }));
+  const headOf = (workspace: WorkspaceId, concern: Partial<typeof MAJORITY> = {}) => {
+    const options = { sort: { last: -1 }, projection: { entries: 0 }, ...concern } as const;
+    return session.call(() => chunks.findOne({ ws: workspace }, options));
+  };
   /** Those of the next `limit` entries: a chunk has one or thousands, so the numbers alone are read first, which the index answers. */
   const chunksAfter = async (ws: WorkspaceId, after: number, limit: number) => {
     const numbers = { sort: { last: 1 }, limit, projection: { _id: 0, last: 1 }, ...MAJORITY } as const;
@@ -89,7 +91,7 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
       return { entries, head, oldest: first?.first ?? 1 };
     },
     sizes: async (workspace) => {
-      const head = await headOf(workspace);
+      const head = await headOf(workspace, MAJORITY);
       return { sizes: new Map(head?.sizes), head: head?.last ?? 0 };
     },
     trim: async (workspace, before, limit) => {

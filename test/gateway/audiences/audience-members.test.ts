@@ -4,7 +4,7 @@ import { previewAudience } from "../../../commands/audiences/preview.js";
 import type { Services } from "../../../commands/services.js";
 import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
 import { createRandom, SEED } from "../../support/random/random.js";
-import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { at, errorPaths, listAt, startApp, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
 const IN_PARIS = { "traits.city": "Paris" };
 const NOBODY = "0190f0f0-0000-7000-8000-000000000000";
@@ -37,6 +37,28 @@ describe("Members of audiences, and previews", () => {
   const members = (id: string, query = "") => workspace.as("viewer", "GET", `/v1/audiences/${id}/members${query}`);
   const preview = (body: object) => workspace.as("viewer", "POST", "/v1/audiences/preview", body);
   const idsIn = (body: unknown, list: string) => listAt(body, list).map((one) => textAt(one, "profile_id"));
+
+  it("are read on from an entry that no crash takes back, as a new webhook is", async () => {
+    const head = 7;
+    const own = await startApp(
+      {},
+      {
+        wrap: (backends) => ({
+          ...backends,
+          seats: { ...backends.seats, sizes: async () => ({ sizes: new Map(), head }) },
+        }),
+      },
+    );
+    try {
+      const other = await own.workspace();
+      const made = await other.send("POST", "/v1/audiences", { name: "a", rule: {} });
+      const read = await other.send("GET", `/v1/audiences/${textAt(made.body, "audience_id")}/members`);
+      const webhook = await other.send("POST", "/v1/webhooks", { url: "https://hooks.example.com/onym" });
+      assert.deepEqual([at(read.body, "as_of_seq"), at(webhook.body, "delivered")], [head, head], read.text);
+    } finally {
+      await own.close();
+    }
+  });
 
   it("are listed by id in pages, with the number in the feed behind which to read on", async () => {
     const id = await create(IN_PARIS);
