@@ -14,7 +14,7 @@ import type { TallyStore } from "../core/ports/tally-store.js";
 
 export interface WorkerDeps {
   readonly queue: Pick<EventQueue, "consume">;
-  readonly events: Pick<EventStore, "insert" | "fold" | "bury">;
+  readonly events: Pick<EventStore, "insert" | "fold" | "find" | "bury">;
   readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema" | "backfillsOf" | "findDataset">;
   readonly audiences: Pick<AudienceStore, "audiences">;
   readonly marks: Pick<MarkStore, "mark">;

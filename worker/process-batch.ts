@@ -7,7 +7,15 @@ import { decodeMessage } from "../core/event/message.js";
 import type { Delivery, DeliveryOutcome } from "../core/ports/event-queue.js";
 import type { DeadLetter } from "../core/ports/event-store.js";
 import { completeEvents } from "./complete-events.js";
-import { eventLetter, inPortions, reasonOf, strangeLetter, verdictLetter, type Item } from "./dead-letter.js";
+import {
+  eventLetter,
+  inPortions,
+  mismatchLetter,
+  reasonOf,
+  strangeLetter,
+  verdictLetter,
+  type Item,
+} from "./dead-letter.js";
 import type { WorkerDeps } from "./deps.js";
 import { createFaultAlarm, type FaultAlarm } from "./fault-alarm.js";
 import { afterMistake, isFaultOfOurs, nextTry } from "./retries.js";
@@ -80,7 +88,7 @@ export function createProcessBatch(
     if (sound.length > 0) await completeEvents(deps, requireSchema, workspace, sound);
     setAll(results, sound, DONE);
     const letters = [
-      ...fatal.map((item) => ({ item, letter: eventLetter(item, "crashed", deps.now(workspace)) })),
+      ...(await Promise.all(fatal.map(async (item) => ({ item, letter: await letterOf(item, "crashed") })))),
       ...judged.map((item) => ({ item, letter: verdictLetter(item, verdictOf(item.event)!, deps.now(workspace)) })),
     ];
     for (const some of inPortions(letters)) {
@@ -103,9 +111,24 @@ export function createProcessBatch(
     return delayMs === null ? parkEvent(item, reasonOf(error)) : { kind: "retry", delayMs, failedAt };
   };
 
+  /** Of an item that cannot be finished. A copy of another event must not stand for the one that is stored under its id. */
+  const letterOf = async (item: Item, reason: string): Promise<DeadLetter> => {
+    const { workspace, eventId, fingerprint } = item.event;
+    const at = deps.now(workspace);
+    try {
+      const stored = await deps.events.find(workspace, eventId);
+      if (stored !== null && stored.fingerprint !== fingerprint) return mismatchLetter(item, at);
+    } catch (error) {
+      // What cannot be read is no reason to keep no letter.
+      if (isUnavailable(error)) throw error;
+    }
+    return eventLetter(item, reason, at);
+  };
+
   const parkEvent = async (item: Item, reason: string): Promise<Result> => {
     const { workspace } = item.event;
-    const letter = eventLetter(item, reason, deps.now(workspace));
+    const letter = await letterOf(item, reason).catch(away);
+    if ("kind" in letter) return letter;
     const result = await park(item.delivery, letter);
     try {
       await deps.late.lookAfter(workspace, { folded: [], kept: [{ kind: "letter", letter }] });

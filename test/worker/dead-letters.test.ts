@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { AppError } from "../../core/errors.js";
 import type { EventRecord } from "../../core/event/event.js";
 import { deadLetterIdFor, type WorkspaceId } from "../../core/ids.js";
 import type { Delivery } from "../../core/ports/event-queue.js";
@@ -91,6 +92,28 @@ describe("A dead letter", () => {
         letters.map(({ message, killsEvent }) => [message.toString(), killsEvent]),
         [[own.message.toString(), true]],
       );
+    }
+  });
+
+  it("of a copy with another fingerprint does not stand for the stored event, also if processes died on it or it cannot be kept", async () => {
+    for (const crashes of [0, 4]) {
+      const bench = createBench({ crashesMax: 3 });
+      const own = delivered(anEvent(1, { fingerprint: "first", payload: { poison: "x" } }));
+      const copy = delivered(anEvent(1, { fingerprint: "second" }), 9, crashes);
+      const run = bench.start();
+      // It is stored, and waits for its next try.
+      await run([own]);
+      bench.ports.hook = (step) => {
+        if (step === "insert") throw new AppError("validation_failed", "no");
+      };
+      await drain(run, [copy]);
+      bench.ports.hook = () => undefined;
+      await drain(run, [own]);
+      const letters = [...bench.ports.state.letters.values()].map(({ message, killsEvent }) => [message, killsEvent]);
+      assert.deepEqual(letters, [
+        [copy.message, false],
+        [own.message, true],
+      ]);
     }
   });
 

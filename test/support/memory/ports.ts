@@ -27,7 +27,7 @@ export type Step =
 export type Hook = (step: Step, moment: "before" | "after", workspace: WorkspaceId | null) => void | Promise<void>;
 
 export interface MemoryPorts {
-  readonly events: Pick<EventStore, "insert" | "fold" | "bury">;
+  readonly events: Pick<EventStore, "insert" | "fold" | "find" | "bury">;
   readonly catalog: Pick<CatalogStore, "findWorkspace" | "findSchema" | "backfillsOf" | "findDataset">;
   readonly identity: Pick<Identity, "assertAll">;
   readonly state: MemoryState;
@@ -121,6 +121,7 @@ export function createMemoryPorts(workspaces: readonly WorkspaceId[], schemaId: 
       insert: (workspace, events) =>
         step("insert", workspace, () => events.map((event) => insert(state, workspace, event))),
       ...createFold(state, step),
+      find: async (workspace, eventId) => state.stored.get(slot(workspace, eventId)) ?? null,
       bury: (letter) => step("bury", letter.workspace, () => bury(state, letter)),
     },
     catalog: {
