@@ -6,7 +6,7 @@ import type { Log } from "../../core/log.js";
 import { openValidator } from "../../core/schema/validation/validator.js";
 import { createIdentity } from "../../graph/identity.js";
 import { makeCopyFolder } from "../../store/embedded/file/copies.js";
-import { verifyFolder } from "../../store/embedded/file/verify.js";
+import { describePages, isRunning, verifyFolder } from "../../store/embedded/file/verify.js";
 import { gainOf } from "../../worker/complete-events.js";
 import { createSchemaReader } from "../../worker/schemas.js";
 import { askForBackup } from "../backup-socket.js";
@@ -32,26 +32,41 @@ export interface Verified {
 export async function verify(config: Config, log: Log, isRepair: boolean, now = Date.now): Promise<Verified> {
   const { DATA_DIR: dataDir, RABBITMQ_URL, MONGODB_URL, NEO4J_URL } = config;
   if (![RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("")) return verifyRows(config, log, isRepair, now);
-  const { isRunning, damage } = await verifyFolder(dataDir);
-  const state = `${dataDir} (${isRunning ? "running" : "stopped"})`;
-  if (damage.length > 0)
-    return { lines: [...damage, `${state}: damaged; docs/operations.md says what to do`], isWhole: false };
-  const rows = isRunning ? await verifyCopy(config, log, isRepair, now) : await verifyRows(config, log, isRepair, now);
-  return { ...rows, lines: [`${state}: all pages are whole`, ...rows.lines] };
+  if (isRunning(dataDir)) return verifyCopy(config, log, isRepair, now);
+  const damage = verifyFolder(dataDir);
+  const state = `${dataDir} (stopped)`;
+  return damage.length > 0 ? damaged(state, damage) : whole(state, await verifyRows(config, log, isRepair, now));
 }
 
-/** The process that runs owns its file, so its rows are read in a backup that it makes. */
+const damaged = (state: string, damage: readonly string[]): Verified => ({
+  lines: [...damage, `${state}: damaged; docs/operations.md says what to do`],
+  isWhole: false,
+});
+
+const whole = (state: string, rows: Verified): Verified => ({
+  ...rows,
+  lines: [`${state}: all pages are whole`, ...rows.lines],
+});
+
+/**
+ * The process that runs owns its file, so all is read in a backup that it makes. In the file itself a page may be older than its log has
+ * it, for as long as the disk is full: it would seem damaged.
+ */
 async function verifyCopy(config: Config, log: Log, isRepair: boolean, now: () => number): Promise<Verified> {
+  const { DATA_DIR: dataDir } = config;
   if (isRepair)
     throw new ConfigError(
-      `DATA_DIR: a process uses the folder ${config.DATA_DIR}: stop it before --repair; without it, verify works beside it`,
+      `DATA_DIR: a process uses the folder ${dataDir}: stop it before --repair; without it, verify works beside it`,
     );
-  const copy = makeCopyFolder(config.DATA_DIR);
+  const copy = makeCopyFolder(dataDir);
   try {
-    const made = await askForBackup(config.DATA_DIR, resolve(copy.folder, "onym.db"));
-    if (made === null || "error" in made)
-      throw new Error(`no copy could be made: ${made?.error ?? "the service was stopped"}`);
-    return await verifyRows({ ...config, DATA_DIR: copy.folder }, log, false, now);
+    const file = resolve(copy.folder, "onym.db");
+    const made = await askForBackup(dataDir, file);
+    if (made === null) throw new Error(`the process that uses ${dataDir} makes no copy: stop it, then verify again`);
+    if ("error" in made) throw new Error(`no copy could be made: ${made.error}`);
+    const state = `${dataDir} (running)`;
+    if (made.damaged.length > 0) return damaged(state, describePages(file, made.damaged));
+    return whole(state, await verifyRows({ ...config, DATA_DIR: copy.folder }, log, false, now));
   } finally {
     copy.remove();
   }

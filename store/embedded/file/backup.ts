@@ -65,7 +65,9 @@ export function createBackups(source: Source, roomIn = freeBytesIn): Backups {
     for (const [first, count] of runs) {
       requireOn();
       const { bytesRead } = await readAt(source.descriptor, chunk, 0, count * PAGE_BYTES, offsetOf(first));
-      await target.write(chunk, 0, bytesRead, offsetOf(first));
+      // Where the disk is full only a part is written, without an error; the rest would seem damaged.
+      const { bytesWritten } = await target.write(chunk, 0, bytesRead, offsetOf(first));
+      if (bytesWritten < bytesRead) throw new AppError("unavailable", "The disk of the copy is full.");
       unsynced += bytesRead;
       if (unsynced < SYNC_BYTES) continue;
       await target.datasync();

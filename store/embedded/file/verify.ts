@@ -1,41 +1,37 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import Libsql from "libsql";
+import { ConfigError } from "../../../core/config.js";
 import { isBusy } from "../failure.js";
 import { damagedPages, readHead } from "./check.js";
 import { requireWholeLog } from "./write-ahead-log.js";
 import { OPEN } from "./page.js";
 
 const NO_LOG = { pages: new Set<number>(), pageCount: null };
-/** A page that a running store has just written gets its checksum within this time, milliseconds. */
-const SETTLES_MS = 3_000;
 
-export interface Verdict {
-  readonly isRunning: boolean;
-  /** A line for each; empty when all is whole. */
-  readonly damage: readonly string[];
+/** Whether a process has the store open. Throws where there never was one. */
+export function isRunning(dataDir: string): boolean {
+  const lock = join(dataDir, "lock.db");
+  const traces = [lock, join(dataDir, "onym.db"), join(dataDir, "onym.db-wal")];
+  if (!traces.some((one) => existsSync(one))) throw new ConfigError(`DATA_DIR: there is no store in ${dataDir}`);
+  return isLocked(lock);
 }
 
-/** Reads the files of a stopped or running store and changes nothing. The log of a running one is checked at its next start. */
-export async function verifyFolder(dataDir: string): Promise<Verdict> {
+/** Reads the files of a stopped store and changes nothing. A line for each damage. */
+export function verifyFolder(dataDir: string): readonly string[] {
   const file = join(dataDir, "onym.db");
-  if (!existsSync(file)) return { isRunning: false, damage: [`${file} is missing`] };
-  const isRunning = isLocked(join(dataDir, "lock.db"));
-  const damage: string[] = [];
-  let logged = NO_LOG as ReturnType<typeof requireWholeLog>;
-  if (!isRunning)
-    try {
-      logged = requireWholeLog(`${file}-wal`, readHead(file).version === OPEN);
-    } catch (error) {
-      damage.push((error as Error).message);
-    }
-  const pages = isRunning ? await lasting(() => damagedPages(file, NO_LOG)) : damagedPages(file, logged);
+  if (!existsSync(file)) return [`${file} is missing`];
+  try {
+    return describePages(file, damagedPages(file, requireWholeLog(`${file}-wal`, readHead(file).version === OPEN)));
+  } catch (error) {
+    return [(error as Error).message, ...describePages(file, damagedPages(file, NO_LOG))];
+  }
+}
+
+/** A line for each of these damaged pages, with the table that it belongs to. */
+export function describePages(file: string, pages: readonly number[]): readonly string[] {
   const tables = tablesOf(file, pages);
-  return {
-    isRunning,
-    damage: [...damage, ...pages.map((page) => `${file}: page ${page} is damaged (${tables(page)})`)],
-  };
+  return pages.map((page) => `${file}: page ${page} is damaged (${tables(page)})`);
 }
 
 function isLocked(file: string): boolean {
@@ -49,16 +45,6 @@ function isLocked(file: string): boolean {
   } finally {
     db.close();
   }
-}
-
-/** The pages that each look finds. */
-async function lasting(look: () => readonly number[]): Promise<readonly number[]> {
-  let pages = look();
-  for (const end = Date.now() + SETTLES_MS; pages.length > 0 && Date.now() < end; await sleep(SETTLES_MS / 10)) {
-    const again = new Set(look());
-    pages = pages.filter((page) => again.has(page));
-  }
-  return pages;
 }
 
 /** Names are read as bytes, without locks and without the log: the driver dies of a text that is not UTF-8. */

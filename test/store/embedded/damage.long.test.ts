@@ -207,11 +207,11 @@ describe("A damaged embedded store", () => {
     it("is listed by verify, which changes nothing", async () => {
       await fill();
       const file = join(dataDir, "onym.db");
-      assert.deepEqual(await verifyFolder(dataDir), { isRunning: false, damage: [] });
+      assert.deepEqual(verifyFolder(dataDir), []);
       const page = Math.floor((await pages()) / 2);
       await flip(file, (page - 1) * PAGE_BYTES + 99);
       const before = await readFile(file);
-      const { damage } = await verifyFolder(dataDir);
+      const damage = verifyFolder(dataDir);
       assert.equal(damage.length, 1);
       assert.match(
         damage[0]!,
@@ -220,21 +220,16 @@ describe("A damaged embedded store", () => {
       assert.deepEqual(await readFile(file), before);
       await (await open()).close();
       // With the page where its row begins, if it is one that a long row goes on in.
-      const after = (await verifyFolder(dataDir)).damage;
+      const after = verifyFolder(dataDir);
       assert.ok(after[0]!.includes(`page ${page} is damaged`) && after.length <= 2, `still listed: ${after.join()}`);
     });
 
-    it("is listed by verify in a running store, too", async () => {
+    it("is listed by verify where the log of a killed store is missing, too", async () => {
       const child = startChild("hold", dataDir);
       await eventually("the store is open", () => child.lines.includes("opened"));
-      await eventually("its tables are in the file", async () => (await pages()) > 20);
-      assert.deepEqual(await verifyFolder(dataDir), { isRunning: true, damage: [] });
-      await flip(join(dataDir, "onym.db"), 5 * PAGE_BYTES + 1_000);
-      const { isRunning, damage } = await verifyFolder(dataDir);
-      assert.deepEqual([isRunning, damage.length], [true, 1]);
       await child.kill();
       await rm(join(dataDir, "onym.db-wal"));
-      assert.match((await verifyFolder(dataDir)).damage.join(), /onym\.db-wal is damaged: it is missing/);
+      assert.match(verifyFolder(dataDir).join(), /onym\.db-wal is damaged: it is missing/);
     });
 
     it("says so when the file was cut", async () => {
