@@ -1,4 +1,4 @@
-import { believableUntil, createClock, type Clock } from "../core/clock.js";
+import { believableUntil, createClock, createSureness, type Clock } from "../core/clock.js";
 import { newIdsFrom } from "../core/ids.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -10,14 +10,18 @@ const KEEP_MS = 1_000;
  * them, unless that was days ahead. Otherwise, after a clock was set back, events would seem older than an undo that they follow, and new ids older than old ones.
  */
 export async function startClock(deps: {
-  readonly catalog: Pick<CatalogStore, "advanceTime">;
+  readonly catalog: Pick<CatalogStore, "advanceTime" | "timeKept">;
   readonly machine: () => number;
+  /** Never jumps. */
+  readonly steady: () => number;
   /** Other processes use the same catalog. */
   readonly isShared: boolean;
   readonly lifecycle: Lifecycle;
-}): Promise<Clock> {
-  const { catalog, machine, isShared, lifecycle } = deps;
+}): Promise<Clock & { readonly isSure: () => boolean }> {
+  const { catalog, machine, steady, isShared, lifecycle } = deps;
   const clock = createClock(machine);
+  const { ms: last } = await catalog.timeKept();
+  const isSure = createSureness({ machine, steady, now: clock.now, last });
   let isAsked = true;
   const keep = async (): Promise<void> => {
     // A service that nobody uses writes nothing.
@@ -37,6 +41,7 @@ export async function startClock(deps: {
   });
   return {
     ...clock,
+    isSure,
     now: () => {
       isAsked = true;
       return clock.now();

@@ -9,8 +9,10 @@ import { createFeedRetention } from "../keeper/feed.js";
 import { createKeeper, type Keeper } from "../keeper/keeper.js";
 import { createErasureTask } from "../keeper/erasure.js";
 import { createRetention } from "../keeper/retention.js";
+import type { Task } from "../keeper/task.js";
 import { createTallyTask } from "../keeper/tallies.js";
 import { createWebhookTask } from "../keeper/webhooks/task.js";
+import { whenSure } from "../keeper/when-sure.js";
 import { completeEvents } from "../worker/complete-events.js";
 import { createSchemaReader } from "../worker/schemas.js";
 import { servicesOf } from "./gateway.js";
@@ -31,9 +33,10 @@ export function startKeeper(parts: Parts): Keeper {
     log,
     isAlone: parts.config.MONGODB_URL === "",
   });
+  const guarded = (task: Task): Task => whenSure(task, { isSure: parts.isClockSure, log });
   const tasks = [
-    createRetention({ ...backends, log, now: parts.now }),
-    createFeedRetention({ ...backends, days: parts.config.FEED_DAYS, now: parts.now }),
+    guarded(createRetention({ ...backends, log, now: parts.now })),
+    guarded(createFeedRetention({ ...backends, days: parts.config.FEED_DAYS, now: parts.now })),
     createBackfillTask({ ...backends, complete: completeOf(parts), log, now: parts.now }),
     createErasureTask({ ...services, purge, log }),
     createTallyTask({ ...backends, log }),

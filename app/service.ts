@@ -51,6 +51,8 @@ export interface ServiceOptions {
   /** Comes between the steps of a fold on servers. */
   readonly aroundFold?: AroundFold;
   readonly now?: () => number;
+  /** Milliseconds since whenever; never jumps. */
+  readonly steady?: () => number;
   /** How far the time of a workspace is ahead of `now`, milliseconds; tests let days go by in one. */
   readonly ahead?: (workspace: WorkspaceId) => number;
 }
@@ -87,6 +89,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const installation = await startClock({
       catalog: backends.catalog,
       machine: now,
+      steady: options.steady ?? (() => performance.now()),
       isShared: config.MONGODB_URL !== "",
       lifecycle,
     });
@@ -100,6 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       log,
       now: clock.now,
       machine: now,
+      isClockSure: installation.isSure,
       backends,
       identity,
       validator,

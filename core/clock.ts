@@ -41,6 +41,30 @@ export function createClock(machine: () => number): Clock {
   };
 }
 
+const JUMP_MS = 3_600_000;
+const SETTLE_MS = 3_600_000;
+
+/**
+ * Whether what cannot be taken back may go by the machine's clock. Not for an hour after that went ahead of `steady`, which never jumps, or
+ * of `last`, the time before the start (0: unknown), by more than an hour; nor while `now` is as far ahead of it, as another process' clock is.
+ */
+export function createSureness(deps: {
+  readonly machine: () => number;
+  readonly steady: () => number;
+  readonly now: () => number;
+  readonly last: number;
+}): () => boolean {
+  const { machine, steady, now, last } = deps;
+  let seen = { machine: last === 0 ? machine() : last, steady: steady() };
+  let sureFrom = -Infinity;
+  return () => {
+    const at = { machine: machine(), steady: steady() };
+    if (at.machine - seen.machine > at.steady - seen.steady + JUMP_MS) sureFrom = at.steady + SETTLE_MS;
+    seen = at;
+    return at.steady >= sureFrom && now() <= at.machine + JUMP_MS;
+  };
+}
+
 /** The same clock; the time of a workspace is so many milliseconds ahead, which never become fewer. */
 export const aheadOf = (clock: Clock, ahead: (workspace: WorkspaceId) => number): Clock => {
   const shifted =

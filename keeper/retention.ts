@@ -35,9 +35,11 @@ interface Walk {
   /** The place in them, and inside that schema. */
   at: number;
   after: Arrival | null;
+  /** Events, and what never became one, that this walk deleted of the schema. */
+  deleted: number;
 }
 
-const begin = (): Walk => ({ ahead: [], last: null, retentions: null, at: 0, after: null });
+const begin = (): Walk => ({ ahead: [], last: null, retentions: null, at: 0, after: null, deleted: 0 });
 
 /** Drops the events whose retention is over, schema by schema, the oldest first. */
 export function createRetention({ catalog, events, audiences, marks, log, now }: RetentionDeps): Task {
@@ -98,7 +100,7 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
       // Whoever dies between the two leaves marks, and what was dropped is found no more.
       await follow(workspace, facets);
       const ids = over.map(({ eventId }) => eventId);
-      await passingDamaged(workspace, ids, (some) => events.drop(workspace, some, "expired"));
+      walk.deleted += await passingDamaged(workspace, ids, (some) => events.drop(workspace, some, "expired"));
       await follow(workspace, facets);
     }
     const last = found.length < DROPS_PER_PIECE ? null : found.at(-1)!;
@@ -113,8 +115,16 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
     const until = expiredBefore((await readAll(workspace)).get(schemaId) ?? Infinity, now(workspace));
     const over = found.filter(({ receivedAt }) => receivedAt < until).map(({ deadLetterId }) => deadLetterId);
     const removed = await passingDamaged(workspace, over, (some) => events.removeLetters(workspace, some));
+    walk.deleted += removed;
     // The page begins with those that stay: where nothing went, it would come again.
     return found.length === DROPS_PER_PIECE && removed > 0;
+  };
+
+  const tellDeleted = (workspace: WorkspaceId, schemaId: SchemaId): void => {
+    const { deleted } = walk;
+    walk.deleted = 0;
+    if (deleted > 0)
+      log.info({ workspace, schema_id: schemaId, deleted }, "retention deleted what was kept for its time");
   };
 
   return {
@@ -133,7 +143,12 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
       if (next === undefined) return 0;
       walk.ahead.unshift(workspace);
       Object.assign(walk, { retentions, at: at + 1 });
-      const more = await dropSome(workspace, ...next, after);
+      let more: Awaited<ReturnType<typeof dropSome>> = false;
+      try {
+        more = await dropSome(workspace, ...next, after);
+      } finally {
+        if (more === false) tellDeleted(workspace, next[0]);
+      }
       if (more !== false) Object.assign(walk, { at, after: more.last });
       return 0;
     },

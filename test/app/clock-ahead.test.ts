@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { withApp, withFolder } from "../support/faults.js";
+import { textAt, workspaceOf, type App, type TestWorkspace } from "../support/service/app.js";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const eventOf = (schemaId: string) => ({
+  schema_id: schemaId,
+  timestamp: "2020-01-01T00:00:00Z",
+  payload: { email: "ada@example.com" },
+});
+
+/** The machine's clock and real time, which a test moves; both stand still otherwise. In the past: new ids of all tests follow the latest. */
+const world = () => {
+  const time = { ms: Date.now() - 100 * DAY_MS, steadyMs: 0 };
+  const pass = (ms: number): void => {
+    time.ms += ms;
+    time.steadyMs += ms;
+  };
+  return { time, pass, options: { now: () => time.ms, steady: () => time.steadyMs } };
+};
+
+/** An event that is kept for two days; answers its id. */
+async function keptFor2Days(app: App, workspace: TestWorkspace): Promise<string> {
+  const schemaId = await workspace.schema();
+  const { body } = await workspace.send("GET", "/v1/datasets");
+  const path = `/v1/datasets/${textAt(body, "datasets.0.dataset_id")}`;
+  assert.equal((await workspace.send("PATCH", path, { retention_days: 2 })).status, 200);
+  const { body: accepted } = await workspace.send("POST", "/v1/collect", eventOf(schemaId));
+  await workspace.settled(accepted["event_id"]);
+  await app.service.keeper!.rest();
+  return textAt(accepted, "event_id");
+}
+
+async function statusOf(app: App, workspace: TestWorkspace, eventId: string): Promise<string> {
+  await app.service.keeper!.rest();
+  return textAt((await workspace.send("GET", `/v1/events/${eventId}`)).body, "status");
+}
+
+const linesWith = (app: App, text: string) => app.records.filter((line) => line.includes(text));
+
+describe("Retention while the clock is wrong", () => {
+  it("deletes nothing for an hour after the clock went ahead, says so, and says what it deletes later", () => {
+    const { time, pass, options } = world();
+    return withApp({}, options, async (app) => {
+      const workspace = await app.workspace();
+      const eventId = await keptFor2Days(app, workspace);
+      time.ms += 40 * DAY_MS;
+      assert.equal(await statusOf(app, workspace, eventId), "folded");
+      assert.equal(linesWith(app, "the clock went ahead").length, 2, "one for each task that deletes");
+      time.ms -= 40 * DAY_MS;
+      pass(30 * HOUR_MS);
+      assert.equal(await statusOf(app, workspace, eventId), "folded");
+      // The service's time does not go back with the machine's.
+      time.ms += 20 * HOUR_MS;
+      assert.equal((await workspace.send("POST", "/v1/collect", eventOf("none"))).status, 422);
+      time.ms -= 20 * HOUR_MS;
+      pass(HOUR_MS);
+      assert.equal(await statusOf(app, workspace, eventId), "folded");
+      assert.deepEqual(linesWith(app, "retention deleted"), []);
+      pass(18 * HOUR_MS);
+      assert.equal(await statusOf(app, workspace, eventId), "dropped");
+      const [line] = linesWith(app, "retention deleted");
+      assert.match(line!, new RegExp(`"workspace":"${workspace.id}".*"deleted":1`));
+    });
+  });
+
+  it("deletes nothing for an hour after a start with a clock that went ahead since the last one", () =>
+    withFolder(async (folder) => {
+      const { time, pass, options } = world();
+      const settings = { DATA_DIR: folder };
+      let left = { id: "", key: "", eventId: "" };
+      await withApp(settings, options, async (app) => {
+        const workspace = await app.workspace();
+        const eventId = await keptFor2Days(app, workspace);
+        left = { id: workspace.id, key: await workspace.key("owner"), eventId };
+      });
+      time.ms += 40 * DAY_MS;
+      await withApp(settings, options, async (app) => {
+        const workspace = workspaceOf(app.url, left.id, left.key);
+        assert.equal(await statusOf(app, workspace, left.eventId), "folded");
+        pass(HOUR_MS);
+        assert.equal(await statusOf(app, workspace, left.eventId), "dropped");
+      });
+    }));
+});
