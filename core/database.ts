@@ -26,8 +26,8 @@ export interface Database {
   readTogether<T>(work: () => T): Promise<T>;
   /**
    * A liveness check that costs milliseconds; throws `unavailable` when the last write found no room, or when the file can no longer
-   * be written. While there is no room it also tries a write, so that the check passes soon after there is some, though nobody else
-   * writes.
+   * be written, or is not the one at its path any more: then writes are refused until a check finds it there again. While there is no
+   * room it also tries a write, so that the check passes soon after there is some, though nobody else writes.
    */
   check(): void;
   close(): Promise<void>;

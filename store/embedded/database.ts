@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, fstatSync, statSync } from "node:fs";
 import Libsql from "libsql";
 import type { Database } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
@@ -124,6 +124,7 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
     read,
     readTogether: (work) => reads.read(() => read(work)),
     check: () => {
+      if (!health.closed()) health.found(isAt(file, checkpoint.descriptor));
       health.requireWritable();
       if (health.hasRoom()) return;
       // Writes one page and changes nothing.
@@ -162,6 +163,10 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   };
 }
 
+/** Whether the open file is still the one that the next start would open. */
+const isAt = (file: string, descriptor: number): boolean =>
+  statSync(file, { bigint: true, throwIfNoEntry: false })?.ino === fstatSync(descriptor, { bigint: true }).ino;
+
 /** From a commit to the next look at the length of the log. */
 const LOOK_MS = 5;
 /** What was before it counts little in the load: a loop that is busy all the time is known as that after half a second. */
@@ -189,15 +194,21 @@ const attempt = (work: () => unknown, failed: (error: unknown) => unknown): void
 function createHealth(onError: DatabaseOptions["onError"]) {
   let state: "open" | "read-only" | "closed" = "open";
   let hasRoom = true;
+  let isThere = true;
   const unavailable = (cause?: unknown): AppError => {
     if (state === "closed") return new AppError("unavailable", "The store is closed.");
     if (state === "read-only") return new AppError("unavailable", READ_ONLY, { cause });
-    return new AppError("unavailable", NO_ROOM, { cause });
+    return new AppError("unavailable", isThere ? NO_ROOM : NOT_THERE, { cause });
   };
   return {
     writable: () => state === "open",
     hasRoom: () => hasRoom,
     noRoom: () => unavailable(),
+    found: (isNow: boolean) => {
+      if (isThere && !isNow)
+        onError("the file of the embedded store was removed, moved or replaced", new Error(NOT_THERE));
+      isThere = isNow;
+    },
     wrote: () => {
       hasRoom = true;
     },
@@ -206,7 +217,7 @@ function createHealth(onError: DatabaseOptions["onError"]) {
       state = "closed";
     },
     requireWritable: () => {
-      if (state !== "open") throw unavailable();
+      if (state !== "open" || !isThere) throw unavailable();
     },
     requireOpen: () => {
       if (state === "closed") throw unavailable();
@@ -224,6 +235,7 @@ function createHealth(onError: DatabaseOptions["onError"]) {
   };
 }
 const NO_ROOM = "The store cannot write now: its disk is full, or the machine is out of memory.";
+const NOT_THERE = "The store's file was removed, moved or replaced: move it back, or start the service again.";
 const READ_ONLY = "The store had a write error and is read-only until it is restarted.";
 
 function transactionsOf(

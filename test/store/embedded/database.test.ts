@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cp, readFile, rm, stat } from "node:fs/promises";
+import { cp, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../../core/errors.js";
@@ -54,6 +54,21 @@ describe("The embedded database", () => {
   afterEach(async () => {
     await database.close();
     await rm(folder, { recursive: true });
+  });
+
+  it("takes no writes while its file is not the one at its path, and says so once", async () => {
+    const [file, away] = [join(folder, "test.db"), join(folder, "away.db")];
+    await insert(1);
+    await rename(file, away);
+    for (let time = 0; time < 2; time += 1) assert.throws(() => database.check(), /removed, moved or replaced/);
+    await cp(away, file);
+    assert.throws(() => database.check(), /removed, moved or replaced/, "a copy is another file");
+    await rejectsAsUnavailable(() => insert(2));
+    assert.deepEqual([ids(), errors], [[1], ["the file of the embedded store was removed, moved or replaced"]]);
+    await rename(away, file);
+    database.check();
+    await insert(3);
+    assert.deepEqual(ids(), [1, 3]);
   });
 
   it("answers by the parameters of the call, whatever the statement was asked before", async () => {
