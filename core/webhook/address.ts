@@ -6,8 +6,6 @@ const REFUSED_V4 = [
   ["10.0.0.0", 8],
   ["100.64.0.0", 10],
   ["127.0.0.0", 8],
-  // Link-local, with the metadata of clouds.
-  ["169.254.0.0", 16],
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
   ["192.0.2.0", 24],
@@ -36,12 +34,26 @@ for (const [net, bits] of REFUSED_V4) refused.addSubnet(net, bits, "ipv4");
 for (const [net, bits] of REFUSED_V6) refused.addSubnet(net, bits, "ipv6");
 const unicast = new BlockList();
 unicast.addSubnet("2000::", 3, "ipv6");
-/** The metadata of clouds, at addresses that look public. */
-refused.addAddress("168.63.129.16", "ipv4");
+
+/** Link-local, and the metadata of clouds elsewhere: whoever may be asked there may hand out the machine's own credentials. */
+const metadata = new BlockList();
+metadata.addSubnet("169.254.0.0", 16, "ipv4");
+for (const address of ["100.100.100.200", "168.63.129.16", "192.0.0.192"]) metadata.addAddress(address, "ipv4");
+metadata.addSubnet("fe80::", 10, "ipv6");
+// 169.254.0.0/16 behind a NAT64.
+metadata.addSubnet("64:ff9b::a9fe:0", 112, "ipv6");
+for (const address of ["fd00:ec2::254", "fd20:ce::254"]) metadata.addAddress(address, "ipv6");
+
+/** Where no webhook ever goes, in one's own network neither. */
+export function isMetadataAddress(address: string): boolean {
+  const [plain = ""] = address.split("%");
+  return metadata.check(plain, isIP(plain) === 4 ? "ipv4" : "ipv6");
+}
 
 /** Anybody on the Internet may be there, and nobody else. False also for what is no address. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
+  if (version === 0 || isMetadataAddress(address)) return false;
   if (version === 4) return !refused.check(address, "ipv4");
-  return version === 6 && unicast.check(address, "ipv6") && !refused.check(address, "ipv6");
+  return unicast.check(address, "ipv6") && !refused.check(address, "ipv6");
 }

@@ -2,12 +2,12 @@ import { setMaxListeners } from "node:events";
 import http from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { isPublicAddress } from "../../core/webhook/address.js";
+import { isMetadataAddress, isPublicAddress } from "../../core/webhook/address.js";
 import type { Message, Outbound, Posted } from "../../core/webhook/outbound.js";
 import { createNames, type Address, type Resolve } from "./names.js";
 
 export interface OutboundOptions {
-  /** Also http, and addresses of this machine and its network. */
+  /** Also http, and addresses of this machine and its network; never link-local ones, nor the metadata of clouds. */
   readonly allowsPrivate: boolean;
   /** From the connection to the end of the answer. */
   readonly timeoutMs?: number;
@@ -24,11 +24,13 @@ const CODE = /^[A-Z][A-Z0-9_]{2,63}$/;
 
 class Refused extends Error {}
 const NOT_PUBLIC = "the address is not a public one";
+const METADATA = "the address is link-local, or the metadata of a cloud";
 
 /** Follows no redirect, keeps no connection, and connects to the very addresses that it has checked. */
 export function createOutbound(options: OutboundOptions): Outbound {
   const { allowsPrivate, timeoutMs = TIMEOUT_MS, isPublic = isPublicAddress, resolve = createNames() } = options;
-  const isAllowed = (address: string): boolean => allowsPrivate || isPublic(address);
+  const isAllowed = (address: string): boolean => (allowsPrivate ? !isMetadataAddress(address) : isPublic(address));
+  const notAllowed = allowsPrivate ? METADATA : NOT_PUBLIC;
 
   const check = (text: string): string | null => {
     if (text.length > URL_LENGTH_MAX) return `must have at most ${URL_LENGTH_MAX} characters`;
@@ -37,7 +39,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     if (url.protocol !== "https:" && !(allowsPrivate && url.protocol === "http:")) return "must be an https URL";
     if (url.username !== "" || url.password !== "") return "must not hold a user or a password";
     const host = hostOf(url);
-    return isIP(host) !== 0 && !isAllowed(host) ? NOT_PUBLIC : null;
+    return isIP(host) !== 0 && !isAllowed(host) ? notAllowed : null;
   };
 
   /** The only time that somebody asks what the name says: the connection goes to these, whatever it says a moment later. */
@@ -45,7 +47,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const family = isIP(host);
     const found = family === 0 ? await resolve(host, signal) : [{ address: host, family }];
     // All of them: which one the connection takes is not ours to say.
-    if (found.length === 0 || !found.every(({ address }) => isAllowed(address))) throw new Refused(NOT_PUBLIC);
+    if (found.length === 0 || !found.every(({ address }) => isAllowed(address))) throw new Refused(notAllowed);
     return found;
   };
 

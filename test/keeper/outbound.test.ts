@@ -109,6 +109,23 @@ describe("What posts to the addresses of webhooks", () => {
     assert.deepEqual(await post("https://192.168.1.1/", { allowsPrivate: false }), refused);
   });
 
+  it("goes to no link-local address and to no metadata of a cloud, where private addresses are allowed too", async () => {
+    const outbound = createOutbound({ allowsPrivate: true });
+    for (const host of ["10.0.0.1", "[fd00::1]", "127.0.0.1"])
+      assert.equal(outbound.check(`http://${host}/`), null, host);
+    const error = "The url was refused: the address is link-local, or the metadata of a cloud.";
+    const closed = ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "fd00:ec2::254"];
+    for (const address of [...closed, "168.63.129.16", "100.100.100.200"]) {
+      const host = address.includes(":") ? `[${address}]` : address;
+      assert.deepEqual((await post(`http://${host}/latest`, {})).error, error, host);
+      const family = address.includes(":") ? 6 : 4;
+      const resolve = async () => [{ address, family }];
+      assert.deepEqual((await post("http://hook.example/", { resolve })).error, error, `a name of ${host}`);
+    }
+    const zoned = { resolve: async () => [{ address: "fe80::1%lo", family: 6 }] };
+    assert.deepEqual((await post("http://hook.example/", zoned)).error, error);
+  });
+
   it("is cut off when the process ends", async () => {
     const ending = new AbortController();
     receiver.answer(() => ending.abort());
