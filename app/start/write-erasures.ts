@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, type Config } from "../../core/config.js";
 import { toLogText } from "../../core/identity/logged-erasure.js";
@@ -25,6 +25,7 @@ const onError = (message: string): void => void process.stderr.write(`onym: ${me
 /** `npm run erasures -- FOLDER`: what an import elsewhere needs to leave out whom this installation erased. */
 async function writeErasures(config: Config, folder: string | undefined): Promise<void> {
   if (folder === undefined) throw new ConfigError("name the folder: npm run erasures -- FOLDER");
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const { catalog, log, close } = await openSource(config);
   try {
     const secret = tombSecretOf(await catalog.secret()).toString("base64url");

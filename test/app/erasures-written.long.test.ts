@@ -29,10 +29,12 @@ describe("npm run erasures", () => {
         workspace = made.id;
         erasureId = textAt((await made.send("POST", "/v1/erasures", { identifiers: [ada] })).body, "erasure_id");
       });
-      await withFolder(async (to) => {
+      await withFolder(async (parent) => {
+        const to = path.join(parent, "not", "there");
         const [log, secret] = ["erasures.log", "erasures.secret"].map((name) => path.join(to, name));
         const written = erasures(settings, to);
         assert.deepEqual([written.status, written.stdout], [0, `${log}\n${secret}\n`], written.stderr);
+        assert.equal(statSync(to).mode & 0o777, 0o700);
         for (const file of [log!, secret!]) assert.equal(statSync(file).mode & 0o777, 0o600);
         const tombOf = tombsUnder(Buffer.from(readFileSync(secret!, "utf8"), "base64url"));
         const { erasure, buried } = fromLogText(readFileSync(log!, "utf8").split("\n")[0]!);
