@@ -151,7 +151,7 @@ async function examineWorkspace(note: Note, http: Http, role: string): Promise<v
     note("user_id", "warn", "no limit: a device that two people share can join them (docs/identity.md)");
   else note("user_id", "ok", `at most ${limit} in a profile`);
   if (role === "owner" || role === "admin") {
-    const path = `/v1/dead-letters?limit=${LISTED_MAX}`;
+    const path = `/v1/dead-letters?state=open&limit=${LISTED_MAX}`;
     const { dead_letters: letters, next_cursor: next } = await read<DeadLetters>(http, path);
     const reasons = [...new Set(letters.map(({ reason }) => reason))].join(", ");
     const many = `${letters.length}${next === null ? "" : " or more"}`;

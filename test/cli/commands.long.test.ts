@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import type { WorkspaceId } from "../../core/ids.js";
+import { aDeadLetter } from "../support/builders.js";
 import { closedPort, json, jsonLines, onym, useFolder, type Running } from "../support/cli.js";
 import { at, listAt, SIGNUP_SCHEMA, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 import { startFaultyProxy } from "../support/service/faulty-proxy.js";
@@ -268,6 +270,11 @@ describe("onym on the command line", () => {
       const named = role === "collect" || role === "all" ? "sending key" : role;
       assert.match(out, new RegExp(`^ok +key +${named} \\(from ONYM_KEY\\)$`, "m"));
     }
+    const letter = aDeadLetter({ workspace: workspace.id as WorkspaceId, killsEvent: false, times: 1 });
+    await app().service.backends.events.bury(letter);
+    assert.match((await run(["doctor"])).out, /^warn +dead letters +1: \w+$/m);
+    await app().service.backends.events.noteReplay(letter.workspace!, letter.deadLetterId, 1, Date.now());
+    assert.match((await run(["doctor"])).out, /^ok +dead letters +none$/m, "a replayed one is over");
     await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 });
     assert.match((await run(["doctor"])).out, /^ok +user_id +at most 1 in a profile$/m);
   });
