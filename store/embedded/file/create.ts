@@ -13,8 +13,10 @@ export function requireDatabase(file: string, traces: readonly string[]): void {
   if (!existsSync(file)) {
     if (trace !== undefined) throw new ConfigError(`DATA_DIR: ${file} is missing beside ${trace}. ${WHAT_TO_DO}`);
     createFile(file);
-  } else if (statSync(file).isFile() && statSync(file).size < PAGE_BYTES)
-    throw new ConfigError(`DATA_DIR: ${file} was emptied. ${WHAT_TO_DO}`);
+  } else if (statSync(file).isFile() && statSync(file).size < PAGE_BYTES) {
+    const what = statSync(file).size === 0 ? "was emptied" : "was cut, or is not Onym's";
+    throw new ConfigError(`DATA_DIR: ${file} ${what}. ${WHAT_TO_DO}`);
+  }
 }
 
 const WHAT_TO_DO = "Restore the whole folder from a backup. To begin with an empty store, empty the whole folder.";
