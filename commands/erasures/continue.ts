@@ -42,6 +42,8 @@ interface Cursor {
   readonly naming: string | null;
   /** What the erasure covered when this began: one that covers more by now begins anew. */
   readonly covers?: string;
+  /** Dead uids under which a late event found something: it goes before anything else. */
+  readonly handed?: readonly Uid[];
   /** Counted as removed, and then removed: whoever finds it here removes it again, and counts nothing twice. */
   readonly claimed: Claimed | null;
 }
@@ -67,8 +69,8 @@ const NAMED_PER_PIECE = 32;
 
 /** All is deleted, and only the files are left. */
 export const isDeleted = (erasure: Erasure): boolean => {
-  const { stage, claimed } = cursorOf(erasure);
-  return erasure.isGone && stage === "files" && claimed === null;
+  const { stage, handed = [], claimed } = cursorOf(erasure);
+  return erasure.isGone && stage === "files" && handed.length === 0 && claimed === null;
 };
 
 /** Removes a piece of what is left of an erased person. Answers the record after it; null if another process has gone on meanwhile. */
@@ -79,6 +81,15 @@ export async function continueErasure(services: ContinueServices, erasure: Erasu
   if (cursor.claimed !== null) {
     await remove(services, erasure, cursor.claimed);
     return save(services, erasure, { ...cursor, claimed: null });
+  }
+  const { handed = [] } = cursor;
+  if (handed.length > 0) {
+    const claimed = await claimUnder(services, workspace, handed);
+    return save(
+      services,
+      erasure,
+      claimed?.events.length ? { ...cursor, claimed } : { ...cursor, handed: [], claimed },
+    );
   }
   if (cursor.stage === "files") return erasure;
   return save(services, erasure, await PIECES[cursor.stage](services, erasure, cursor));
@@ -94,11 +105,33 @@ export async function beginAgain(
     const erasure = await erasures.findErasure(workspace, erasureId);
     if (erasure === null || (erasure.cursor === null && erasure.completedAt === null)) return;
     const { rev, removed } = erasure;
-    const { claimed } = cursorOf(erasure);
+    const { handed = [], claimed } = cursorOf(erasure);
     // What was claimed is counted already, so it goes first.
-    const cursor = claimed === null ? null : JSON.stringify({ ...BEGIN, claimed, covers: coversOf(erasure) });
+    const isNew = claimed === null && handed.length === 0;
+    const cursor = isNew ? null : JSON.stringify({ ...BEGIN, handed, claimed, covers: coversOf(erasure) });
     const advanced = await erasures.advanceErasure(workspace, erasureId, rev, { removed, cursor, completedAt: null });
     if (advanced !== null) return;
+  }
+}
+
+/**
+ * What still stands under these uids is left to the erasure, because its receipt counts what it removes. False if it is completed: then
+ * whoever asks removes it. Safe to repeat.
+ */
+export async function handOver(
+  services: Pick<Services, "erasures"> & UnderServices,
+  workspace: WorkspaceId,
+  erasureId: ErasureId,
+  uids: readonly Uid[],
+): Promise<boolean> {
+  for (;;) {
+    const erasure = await services.erasures.findErasure(workspace, erasureId);
+    if (erasure === null || erasure.completedAt !== null) return false;
+    const cursor = cursorOf(erasure);
+    const handed = [...new Set([...(cursor.handed ?? []), ...uids])];
+    if (handed.length === (cursor.handed ?? []).length) return true;
+    if ((await claimUnder(services, workspace, uids)) === null) return true;
+    if ((await save(services, erasure, { ...cursor, handed })) !== null) return true;
   }
 }
 
@@ -125,16 +158,12 @@ const PIECES: Readonly<
     const memberships = await membershipsOf(services, workspace, profileId);
     return { ...next, claimed: { ...NOTHING, profile: profileId, memberships } };
   },
-  facets: async ({ erasures, events, profiles }, { workspace, erasureId }, cursor) => {
-    const page = await erasures.buried(workspace, erasureId, { limit: BURIED_PER_PIECE, after: cursor.after });
+  facets: async (services, { workspace, erasureId }, cursor) => {
+    const page = await services.erasures.buried(workspace, erasureId, { limit: BURIED_PER_PIECE, after: cursor.after });
     if (page.length === 0) return { ...BEGIN, stage: "files" };
     const uids = page.flatMap(({ uid }) => uid ?? []);
-    const folded = uids.length === 0 ? [] : await events.foldedInto(workspace, uids, EVENTS_PER_PIECE);
-    if (folded.length > 0) return { ...cursor, claimed: { ...NOTHING, events: folded } };
-    const facets: Uid[] = [];
-    for await (const { found } of facetsOf({ profiles }, workspace, uids)) facets.push(...found.keys());
-    const next = { ...cursor, after: page.at(-1)!.tomb };
-    return facets.length === 0 ? next : { ...next, claimed: { ...NOTHING, facets } };
+    const claimed = await claimUnder(services, workspace, uids);
+    return { ...cursor, after: claimed?.events.length ? cursor.after : page.at(-1)!.tomb, claimed };
   },
   names: async (services, erasure, cursor) => {
     const { workspace, erasureId } = erasure;
@@ -161,6 +190,24 @@ const PIECES: Readonly<
     };
   },
 };
+
+type UnderServices = {
+  readonly events: Pick<Services["events"], "foldedInto">;
+  readonly profiles: Pick<Services["profiles"], "findSome">;
+};
+
+/** Events under these uids, and once there is none, the facets; null if there is nothing. */
+async function claimUnder(
+  { events, profiles }: UnderServices,
+  workspace: WorkspaceId,
+  uids: readonly Uid[],
+): Promise<Claimed | null> {
+  const folded = uids.length === 0 ? [] : await events.foldedInto(workspace, uids, EVENTS_PER_PIECE);
+  if (folded.length > 0) return { ...NOTHING, events: folded };
+  const facets: Uid[] = [];
+  for await (const { found } of facetsOf({ profiles }, workspace, uids)) facets.push(...found.keys());
+  return facets.length === 0 ? null : { ...NOTHING, facets };
+}
 
 /**
  * What names the person, was there before the erasure, and can never be read: whose it is nobody can tell any more, and nobody loses
@@ -207,7 +254,11 @@ async function leaveAudiences(services: ContinueServices, workspace: WorkspaceId
 const hasSeats = async ({ audiences }: Pick<Services, "audiences">, workspace: WorkspaceId): Promise<boolean> =>
   (await audiences.audiences(workspace)).version !== NO_AUDIENCES.version;
 
-async function save({ erasures }: ContinueServices, erasure: Erasure, cursor: Cursor): Promise<Erasure | null> {
+async function save(
+  { erasures }: Pick<Services, "erasures">,
+  erasure: Erasure,
+  cursor: Cursor,
+): Promise<Erasure | null> {
   const { workspace, erasureId, rev, completedAt } = erasure;
   const before = cursorOf(erasure).claimed;
   const removed = before === null && cursor.claimed !== null ? add(erasure.removed, cursor.claimed) : erasure.removed;
@@ -223,7 +274,7 @@ function cursorOf(erasure: Erasure): Cursor {
   const cursor = JSON.parse(erasure.cursor) as Cursor;
   // What was claimed is counted already, so it goes first.
   const isOlder = cursor.covers !== undefined && cursor.covers !== coversOf(erasure);
-  return isOlder ? { ...BEGIN, claimed: cursor.claimed } : cursor;
+  return isOlder ? { ...BEGIN, handed: cursor.handed ?? [], claimed: cursor.claimed } : cursor;
 }
 
 const coversOf = (erasure: Erasure): string => `${erasure.erasedAt}${isSuppressing(erasure) ? " and later" : ""}`;

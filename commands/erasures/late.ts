@@ -3,6 +3,7 @@ import type { Tombstone } from "../../core/identity/tombstone.js";
 import type { ErasureId, EventId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Naming } from "../../core/ports/event-store.js";
 import type { Services } from "../services.js";
+import { handOver } from "./continue.js";
 import { findErased, forget, type ForgetServices } from "./forget.js";
 
 /** For whoever writes events, a worker or an import: what reaches it after an erasure must not stay. */
@@ -18,7 +19,7 @@ export interface Late {
 
 type LateServices = ForgetServices & {
   readonly events: Pick<Services["events"], "foldedInto">;
-  readonly profiles: Pick<Services["profiles"], "remove">;
+  readonly profiles: Pick<Services["profiles"], "findSome" | "remove">;
 } & Pick<Services, "purge" | "now">;
 
 /** An event that the graph refused, and by what. */
@@ -47,15 +48,30 @@ export const createLate = (services: LateServices): Late => ({
 });
 
 async function dropRefused(services: LateServices, workspace: WorkspaceId, refused: readonly Refused[]): Promise<void> {
-  const events = new Map<ErasureId, EventId[]>();
-  for (const { eventId, refusedBy } of refused)
-    events.set(refusedBy.erasureId, [...(events.get(refusedBy.erasureId) ?? []), eventId]);
-  const uids = [...new Set(refused.flatMap(({ refusedBy }) => refusedBy.uids))];
-  await removeFacets(services, workspace, uids);
-  for (const [erasureId, ids] of events)
-    await countLate(services, workspace, erasureId, await services.events.drop(workspace, ids, "erased"));
-  await clear(services, workspace, uids);
+  for (const [erasureId, { events, uids }] of byErasure(refused)) {
+    if (!(await isLeftTo(services, workspace, erasureId, uids))) await removeFacets(services, workspace, uids);
+    await countLate(services, workspace, erasureId, await services.events.drop(workspace, events, "erased"));
+    if (!(await isLeftTo(services, workspace, erasureId, uids))) await clear(services, workspace, uids);
+  }
 }
+
+interface RefusedByOne {
+  readonly events: readonly EventId[];
+  readonly uids: readonly Uid[];
+}
+
+function byErasure(refused: readonly Refused[]): ReadonlyMap<ErasureId, RefusedByOne> {
+  const by = new Map<ErasureId, RefusedByOne>();
+  for (const { eventId, refusedBy } of refused) {
+    const { events, uids } = by.get(refusedBy.erasureId) ?? { events: [], uids: [] };
+    by.set(refusedBy.erasureId, { events: [...events, eventId], uids: [...new Set([...uids, ...refusedBy.uids])] });
+  }
+  return by;
+}
+
+/** Whether what stands under the uids is none of ours: an erasure that is not completed counts and removes it. */
+const isLeftTo = async (...[services, workspace, erasureId, uids]: Parameters<typeof handOver>): Promise<boolean> =>
+  uids.length === 0 || handOver(services, workspace, erasureId, uids);
 
 /** Before the events: of one that is dropped nothing is left that leads here again, so whoever died behind that would leave a facet. */
 const removeFacets = ({ profiles }: LateServices, workspace: WorkspaceId, uids: readonly Uid[]): Promise<unknown> =>
@@ -67,9 +83,19 @@ async function lookAfter(services: LateServices, workspace: WorkspaceId, { folde
   const living = facets.length === 0 ? new Set<Uid>() : await services.erasures.livingUids(workspace, facets);
   const dead = folded.filter(({ facet }) => !living.has(facet));
   if (dead.length > 0) {
-    const uids = [...new Set(dead.map(({ facet }) => facet))];
+    const refused = await whoRefuses(services, workspace, dead);
+    const named = new Set(refused.flatMap(({ refusedBy }) => refusedBy.uids));
+    const uids = [...new Set(dead.map(({ facet }) => facet))].filter((uid) => !named.has(uid));
     await removeFacets(services, workspace, uids);
-    await dropRefused(services, workspace, await whoRefuses(services, workspace, dead));
+    // What is folded there already is removed and counted with the rest.
+    const left = new Set<ErasureId>();
+    for (const [erasureId, { uids }] of byErasure(refused))
+      if (await isLeftTo(services, workspace, erasureId, uids)) left.add(erasureId);
+    await dropRefused(
+      services,
+      workspace,
+      refused.filter(({ refusedBy }) => !left.has(refusedBy.erasureId)),
+    );
     await clear(services, workspace, uids);
   }
   for (const [erasureId, going] of await findErased(services, workspace, kept))

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { handOver } from "../../commands/erasures/continue.js";
 import { erase } from "../../commands/erasures/erase.js";
 import { createLate } from "../../commands/erasures/late.js";
 import { judgeImported } from "../../commands/imports/erased.js";
@@ -6,7 +7,7 @@ import { identifierKey, type StoredEvent } from "../../core/event/event.js";
 import type { Services } from "../../commands/services.js";
 import type { LoggedErasure } from "../../core/identity/logged-erasure.js";
 import type { Tombstone } from "../../core/identity/tombstone.js";
-import type { EventId, SchemaId, Uid, WorkspaceId } from "../../core/ids.js";
+import type { ErasureId, EventId, SchemaId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports/event-store.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { aDeadLetter, aFold, aKeyId, anEvent } from "../support/builders.js";
@@ -87,6 +88,48 @@ describe("What comes too late for an erasure", () => {
     });
     await late.dropRefused(id, [{ eventId: refused.eventId, refusedBy }]);
     assert.deepEqual([await statusOf(refused), await statusOf(other), await isLeft()], ["dropped", "dropped", false]);
+  });
+
+  for (const way of ["is refused", "was folded meanwhile"])
+    it(`leaves what else stands there to an erasure that goes on, whose receipt counts it: an event that ${way}`, async () => {
+      const sent = await workspace.collect(schemaId, { email: "eve@example.com" });
+      const eventId = textAt((await workspace.settled(sent.body["event_id"])).body, "event_id") as EventId;
+      const eve = { namespace: "email", value: "eve@example.com" };
+      const [uid, key] = [(await backends().events.find(id, eventId))!.facet!, identifierKey(id, eve)];
+      await app().service.keeper!.rest();
+      const erased = await workspace.send("POST", "/v1/erasures", { identifiers: [eve] });
+      const erasureId = textAt(erased.body, "erasure_id") as ErasureId;
+      const event = await anOld([eve]);
+      const late = lateWith((...given) => backends().events.drop(...given));
+      if (way === "is refused") {
+        const stone = (await backends().graph.tombstones(id, [key])).get(key)!;
+        await late.dropRefused(id, [{ eventId: event.eventId, refusedBy: stone }]);
+      } else {
+        await backends().events.fold(id, [aFold(event, { facet: uid })]);
+        await late.lookAfter(id, { folded: [{ event, facet: uid }], kept: [] });
+      }
+      await app().service.keeper!.rest();
+      const { removed, late: counted, completedAt } = (await backends().graph.findErasure(id, erasureId))!;
+      assert.notEqual(completedAt, null);
+      assert.deepEqual([removed["events"]! + counted.events, removed["facets"]], [2, 1]);
+      assert.ok(removed["events"]! >= 1);
+      assert.deepEqual([await statusOf(event), (await backends().profiles.find(id, [uid])).size], ["dropped", 0]);
+    });
+
+  it("leaves to an erasure also what it finds once that has passed there", async () => {
+    const { graph, events, profiles } = backends();
+    const opened = (await graph.findErasure(id, refusedBy.erasureId))!;
+    const other = await anOld();
+    await foldInto(other);
+    const cursor = JSON.stringify({ stage: "files", after: null, naming: null, claimed: null });
+    const open = { removed: opened.removed, cursor, completedAt: null };
+    await graph.advanceErasure(id, refusedBy.erasureId, opened.rev, open);
+    assert.equal(await handOver({ erasures: graph, events, profiles }, id, refusedBy.erasureId, [dead]), true);
+    await app().service.keeper!.rest();
+    const { removed, completedAt } = (await graph.findErasure(id, refusedBy.erasureId))!;
+    assert.notEqual(completedAt, null);
+    assert.equal(removed["events"], opened.removed["events"]! + 1);
+    assert.deepEqual([await statusOf(other), await isLeft()], ["dropped", false]);
   });
 
   it("is found by its facet where no tombstone of what it names tells of it", async () => {
