@@ -129,7 +129,9 @@ function batchRoute(services: Services, remember: Idempotency): Route {
           services.metrics.rejected(result.error.code, context, result.error.schemaId ?? null);
       for (const { bytes, error } of rejectsIn(results, batch.items, idempotencyKey))
         services.live.refused(context, bytes, error);
-      await keepRejects(services, context, "batch", rejectsIn(results, batch.items, idempotencyKey));
+      // Its sender was told that nothing of an atomic batch is stored, and a replay would store a part of it.
+      if (!context.query.atomic)
+        await keepRejects(services, context, "batch", rejectsIn(results, batch.items, idempotencyKey));
       const shown = shownResults(results);
       const rejected = results.filter(({ kind }) => kind === "rejected").length;
       if (rejected > 0 && context.query.atomic) throw notStored(results, shown);

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { deleteLetter } from "../../commands/letters/delete.js";
 import { listedBytesMax, listLetters, opened, readLetter, type ReadLetter } from "../../commands/letters/read.js";
 import {
   LETTERS_MAX,
@@ -13,7 +14,7 @@ import { violationsOf } from "../../core/event/notes.js";
 import { showTime } from "../../core/event/time.js";
 import { UUID_PATTERN, type DeadLetterId, type EventId, type KeyId } from "../../core/ids.js";
 import { isOpen, type DeadLetterPage, type LetterPosition, type LetterState } from "../../core/ports/event-store.js";
-import { ERROR_ITEM } from "../http/error-response.js";
+import { ERROR_ITEM, problemSchema } from "../http/error-response.js";
 import { reply, route, withRaw, type Route } from "../route.js";
 import { answered } from "../shapes/examples.js";
 import { FLAG, idOf, INSTANT, msInBody as msOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
@@ -155,6 +156,24 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       handle: async ({ workspace, params, takeBytes }) => {
         await takeBytes(limits.payloadBytesMax);
         return { status: 200, json: showWhole(await readLetter(services, workspace, params.id as DeadLetterId)) };
+      },
+    }),
+    route({
+      method: "delete",
+      path: "/v1/dead-letters/:id",
+      operationId: "deleteDeadLetter",
+      tag: "Manage",
+      summary: "Delete a quarantined call or a kept reject",
+      description:
+        "409 for any other dead letter: its event was accepted, and only retention or an erasure deletes it.",
+      example: { params: { id: answered("listDeadLetters", "/dead_letters/0/dead_letter_id") } },
+      access,
+      params: { id: idOf("dead letter") },
+      responses: { 204: null, 409: problemSchema(409) },
+      handle: async (context) => {
+        await context.takeBytes(limits.payloadBytesMax);
+        await deleteLetter(services, context, context.params.id as DeadLetterId);
+        return { status: 204, json: "" };
       },
     }),
   ];

@@ -91,6 +91,7 @@ const DECLARED: Readonly<Record<string, Declared>> = {
   "PUT /v1/sdk/plan": "admin",
   "GET /v1/dead-letters": "admin",
   "GET /v1/dead-letters/:id": "admin",
+  "DELETE /v1/dead-letters/:id": "admin",
   "POST /v1/dead-letters/replay": "admin",
   "POST /v1/keys": "owner",
   "GET /v1/keys": "owner",

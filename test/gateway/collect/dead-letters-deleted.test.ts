@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import type { WorkspaceId } from "../../../core/ids.js";
+import { aDeadLetter } from "../../support/builders.js";
+import { at, listAt, submission, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
+
+const MARKER = "zq-marker@example.com";
+
+describe("A dead letter", () => {
+  const app = useApp();
+  let workspace: TestWorkspace;
+  beforeEach(async () => {
+    workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+  });
+  const letters = async (query = "wait=10"): Promise<readonly unknown[]> =>
+    listAt((await workspace.send("GET", `/v1/dead-letters?${query}`)).body, "dead_letters");
+  const remove = (id: string): Promise<Answer> => workspace.send("DELETE", `/v1/dead-letters/${id}`);
+
+  it("that was never accepted is deleted by an admin, whatever it names: no schema says whom, or for how long", async () => {
+    const unnamed = { timestamp: new Date().toISOString(), payload: { who: MARKER } };
+    assert.equal((await workspace.send("POST", "/v1/collect", unnamed)).status, 422);
+    const [rejected] = await letters();
+    const id = textAt(rejected, "dead_letter_id");
+    assert.match((await workspace.send("GET", `/v1/dead-letters/${id}`)).text, new RegExp(MARKER));
+    assert.equal((await workspace.as("editor", "DELETE", `/v1/dead-letters/${id}`)).status, 403);
+    assert.equal((await (await app().workspace()).send("DELETE", `/v1/dead-letters/${id}`)).status, 404);
+    const deleted = await remove(id);
+    assert.deepEqual([deleted.status, deleted.text], [204, ""]);
+    assert.equal((await workspace.send("GET", `/v1/dead-letters/${id}`)).status, 404);
+    assert.equal((await remove(id)).status, 404);
+    const told = app().records.filter((record) => record.includes("a dead letter was deleted") && record.includes(id));
+    assert.equal(told.length, 1);
+    assert.ok(!told[0]!.includes(MARKER));
+  });
+
+  it("of an event that was accepted stays, also where it was rejected first and replayed since", async () => {
+    const { events } = app().service.backends;
+    const accepted = aDeadLetter({ workspace: workspace.id as WorkspaceId });
+    await events.bury(accepted);
+    assert.deepEqual(await (async ({ status, body }) => [status, body["code"]])(await remove(accepted.deadLetterId)), [
+      409,
+      "conflict",
+    ]);
+    const schema = `late-${randomUUID().slice(0, 8)}`;
+    assert.equal((await workspace.send("POST", "/v1/collect", submission(schema, { city: "Kiel" }))).status, 422);
+    const [rejected] = await letters("wait=10&reason=rejected");
+    await workspace.send("POST", "/v1/schemas", { schema: { type: "object" }, schema_id: schema });
+    const replayed = await workspace.send("POST", "/v1/dead-letters/replay", { reason: "rejected" });
+    assert.equal(replayed.body["replayed"], 1, replayed.text);
+    assert.equal((await remove(textAt(rejected, "dead_letter_id"))).status, 409);
+    assert.equal(at((await workspace.settled(at(rejected, "event_id"), "stored")).body, "status"), "stored");
+  });
+
+  it("is made of no event that an atomic batch refuses: a replay would store what nobody was told is stored", async () => {
+    const schemaId = await workspace.schema();
+    const events = [submission(schemaId, { email: "ada@example.com" }), submission(schemaId, { email: 7 })];
+    const refused = await workspace.send("POST", "/v1/collect/batch?atomic=true", { events });
+    assert.equal(refused.status, 422);
+    assert.equal((await workspace.collect(schemaId, { email: 8 })).status, 422);
+    const kept = await letters("wait=10&reason=rejected");
+    const whole = await workspace.send("GET", `/v1/dead-letters/${textAt(kept[0], "dead_letter_id")}`);
+    assert.deepEqual([kept.length, at(whole.body, "payload.payload.email")], [1, 8]);
+  });
+});
