@@ -44,7 +44,7 @@ export async function keepRejects(
   const { catalog, queue } = services;
   const own = rejects.filter(({ error }) => error instanceof AppError && KEPT.has(error.code));
   if (own.length === 0) return;
-  const room = services.quarantine.room(caller.workspace);
+  const room = services.quarantine.room(caller);
   try {
     if (!(await catalog.sdk(caller.workspace)).settings.keepRejects) return;
     const keep = (one: Rejected): Promise<Buffer | null> => messageOf(services, room, caller, door, one);

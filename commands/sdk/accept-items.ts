@@ -51,7 +51,7 @@ export type AcceptServices = ItemServices & Pick<Services, "queue" | "metrics" |
 export const createAcceptItems =
   (services: AcceptServices) =>
   async (caller: Caller, sent: SdkSent): Promise<SdkAcceptance> => {
-    const room = services.quarantine.room(caller.workspace);
+    const room = services.quarantine.room(caller);
     try {
       return await acceptItems(services, room, caller, sent);
     } catch (error) {

@@ -17,6 +17,7 @@ import { answerEvents } from "../stream/events.js";
 import { readBatch } from "../body/batch.js";
 import { copyBytes, giveBack, hold, type ByteBudget } from "../body/budget.js";
 import { checkBodyHead, hasBody, isSmall, readBody, type BodyLimit } from "../body/read.js";
+import { shareOf } from "../../commands/quarantine.js";
 import { openToPages, requireOrigin } from "./cors.js";
 import { isDryRun, type MeteredResponse, type RouteMeter, type Served } from "./meter.js";
 import type { Refusing } from "./refuse.js";
@@ -127,11 +128,11 @@ const sharedStages = (deps: StageDeps) => ({
     (isLimited: NonNullable<Route["inlineLimited"]>): RequestHandler =>
     async (request, response, next) => {
       const context = contextOf(response);
-      const { query, workspace } = context;
-      if (isLimited(query)) {
-        await deps.inlineLimit.hit(request, response, workspace);
+      if (isLimited(context.query)) {
+        const share = shareOf(context);
+        await deps.inlineLimit.hit(request, response, share);
         context.countChecks = async (further) => {
-          const refusal = await deps.inlineLimit.hitMore(response, workspace, further);
+          const refusal = await deps.inlineLimit.hitMore(response, share, further);
           if (refusal !== null) throw refusal;
         };
       }

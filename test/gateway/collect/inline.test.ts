@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { doublingSchema } from "../../support/schemas.js";
-import { errorPaths, listAt, now, submission, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
+import {
+  errorPaths,
+  listAt,
+  now,
+  submission,
+  textAt,
+  useApp,
+  type Caller,
+  type TestWorkspace,
+} from "../../support/service/app.js";
 
 const HEADER_POLICY = /"inline-validation";\s*q=60;\s*w=60/;
 
@@ -241,6 +250,21 @@ describe("The rate limit of inline validation", () => {
     const other = await app().workspace();
     assert.equal((await other.inline(await other.schema(), { email: "a@example.com" })).status, 200);
     assert.equal((await workspace.collect(schemaId, { email: "a@example.com" })).status, 202);
+  });
+
+  it("is one for all collect-only keys, and one for all others: a public key uses up none of theirs", async () => {
+    const workspace = await app().workspace();
+    const event = submission(await workspace.schema(), { email: "a@example.com" });
+    const events = Array.from({ length: 60 }, () => event);
+    const check = (caller: Caller, body: object, path: string) =>
+      workspace.as(caller, "POST", `${path}?syncValidation=true`, body).then(({ status }) => status);
+    assert.equal(await check("collect", { events }, "/v1/collect/batch"), 200);
+    assert.deepEqual(
+      [await check("collect", event, "/v1/collect"), await check("all", event, "/v1/collect")],
+      [429, 200],
+    );
+    assert.equal(await check("owner", { events: events.slice(1) }, "/v1/collect/batch"), 200);
+    assert.equal(await check("editor", event, "/v1/collect"), 429);
   });
 
   it("shows what is left after all events of a batch, and nothing where they are too many", async () => {
