@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { changeDataset, createDataset, requireDataset } from "../../../commands/datasets/change.js";
+import { readRetentions } from "../../../commands/datasets/retentions.js";
 import type { Services } from "../../../commands/services.js";
 import type { Dataset } from "../../../core/catalog/catalog.js";
 import { showTime } from "../../../core/event/time.js";
@@ -22,6 +23,8 @@ export const DATASET_SHOWN = {
   created_at: TIME,
 };
 const DATASET = record(DATASET_SHOWN);
+/** Beside its own, what all datasets of its schema come to: another one may keep the events for longer, or for ever. */
+const ALONE = record({ ...DATASET_SHOWN, effective_retention_days: RETENTION_DAYS });
 
 /** By audiences. */
 export const NEEDED = problemSchema(409, { audience_ids: Type.Optional(Type.Array(UUID)) });
@@ -37,7 +40,8 @@ export function datasetRoutes(services: Services): readonly Route[] {
       operationId: "createDataset",
       tag: "Schemas",
       summary: "Create a dataset for the events of a schema",
-      description: "With `unified_profile` its events are folded into profiles.",
+      description:
+        "With `unified_profile` its events are folded into profiles. `effective_retention_days` is the longest retention of all datasets of the schema; null: its events are kept for ever.",
       example: { after: ["registerSchema"], body: { name: "Sign-ups", schema_id: SCHEMA_ID, unified_profile: true } },
       access: write,
       body: record({
@@ -46,7 +50,7 @@ export function datasetRoutes(services: Services): readonly Route[] {
         unified_profile: Type.Optional(Type.Boolean({ default: false })),
         retention_days: Type.Optional(RETENTION_DAYS),
       }),
-      responses: { 201: DATASET, 409: NEEDED },
+      responses: { 201: ALONE, 409: NEEDED },
       handle: async (context) => {
         const { name, schema_id: schemaId, unified_profile: isUnified, retention_days: days } = context.body;
         const dataset = await createDataset(services, context, {
@@ -55,7 +59,7 @@ export function datasetRoutes(services: Services): readonly Route[] {
           unifiedProfile: isUnified ?? false,
           retentionDays: days ?? null,
         });
-        return reply(201, show(dataset));
+        return reply(201, await showAlone(services, dataset));
       },
     }),
     list({
@@ -81,9 +85,9 @@ export function datasetRoutes(services: Services): readonly Route[] {
       example: { params: { id: answered("createDataset", "/dataset_id") } },
       access: read,
       params,
-      responses: { 200: DATASET },
+      responses: { 200: ALONE },
       handle: async ({ workspace, params: { id } }) =>
-        reply(200, show(await requireDataset(services, workspace, id as DatasetId))),
+        reply(200, await showAlone(services, await requireDataset(services, workspace, id as DatasetId))),
     }),
     route({
       method: "patch",
@@ -99,14 +103,14 @@ export function datasetRoutes(services: Services): readonly Route[] {
         unified_profile: Type.Optional(Type.Boolean()),
         retention_days: Type.Optional(RETENTION_DAYS),
       }),
-      responses: { 200: DATASET, 409: NEEDED },
+      responses: { 200: ALONE, 409: NEEDED },
       handle: async ({ workspace, params: { id }, body }) => {
         const changed = await changeDataset(services, workspace, id as DatasetId, {
           ...(body.name !== undefined && { name: body.name }),
           ...(body.unified_profile !== undefined && { unifiedProfile: body.unified_profile }),
           ...(body.retention_days !== undefined && { retentionDays: body.retention_days }),
         });
-        return reply(200, show(changed));
+        return reply(200, await showAlone(services, changed));
       },
     }),
   ];
@@ -119,4 +123,9 @@ const show = (dataset: Dataset) => ({
   unified_profile: dataset.unifiedProfile,
   retention_days: dataset.retentionDays,
   created_at: showTime(dataset.createdAt),
+});
+
+const showAlone = async (services: Services, dataset: Dataset) => ({
+  ...show(dataset),
+  effective_retention_days: (await readRetentions(services, dataset.workspace)).get(dataset.schemaId) ?? null,
 });

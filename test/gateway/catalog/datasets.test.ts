@@ -17,7 +17,8 @@ describe("Datasets", () => {
   it("are made with 201 and shown with dataset_id, name, schema_id, unified_profile and retention_days", async () => {
     const made = await create({ name: "orders", unified_profile: true, retention_days: 30 });
     assert.equal(made.status, 201);
-    const { dataset_id: datasetId, created_at: createdAt, ...rest } = made.body;
+    const { dataset_id: datasetId, created_at: createdAt, effective_retention_days: effective, ...rest } = made.body;
+    assert.equal(effective, 30);
     assert.deepEqual(rest, { name: "orders", schema_id: schemaId, unified_profile: true, retention_days: 30 });
     assert.match(String(createdAt), /Z$/);
     const read = await workspace.send("GET", `/v1/datasets/${String(datasetId)}`);
@@ -57,9 +58,27 @@ describe("Datasets", () => {
     const renamed = await workspace.send("PATCH", target, { name: "b" });
     assert.deepEqual(renamed.body, { ...body, name: "b" });
     const endless = await workspace.send("PATCH", target, { retention_days: null, unified_profile: true });
-    assert.deepEqual(endless.body, { ...body, name: "b", retention_days: null, unified_profile: true });
+    assert.deepEqual(endless.body, {
+      ...body,
+      name: "b",
+      retention_days: null,
+      unified_profile: true,
+      effective_retention_days: null,
+    });
     assert.deepEqual((await workspace.send("GET", target)).body, endless.body);
     assert.deepEqual(errorPaths(await workspace.send("PATCH", target, { schema_id: "x" })), ["schema_id"]);
+  });
+
+  it("say after each change how long all of their schema together keep its events", async () => {
+    const forEver = await create({ name: "a" });
+    const short = await create({ name: "b", retention_days: 7 });
+    assert.deepEqual([short.body["retention_days"], short.body["effective_retention_days"]], [7, null]);
+    const bounded = await workspace.send("PATCH", `/v1/datasets/${textAt(forEver.body, "dataset_id")}`, {
+      retention_days: 30,
+    });
+    assert.equal(bounded.body["effective_retention_days"], 30);
+    const read = await workspace.send("GET", `/v1/datasets/${textAt(short.body, "dataset_id")}`);
+    assert.deepEqual([read.body["retention_days"], read.body["effective_retention_days"]], [7, 30]);
   });
 
   it("decide at acceptance whether an event folds: enabling one later changes no event that came before", async () => {
