@@ -37,7 +37,7 @@ export function Letter({ id, onClose }: { readonly id: string; readonly onClose:
         lines={10}
         missing={
           <Empty icon="letter" title="This dead letter is gone">
-            Its retention is over, or the person that it names was erased.
+            Its retention is over, the person that it names was erased, or an admin deleted it.
           </Empty>
         }
       >
