@@ -2,8 +2,10 @@ import { Type } from "typebox";
 import type { Services } from "../../commands/services.js";
 import { explainIdentifiers } from "../../commands/unlink-identifiers.js";
 import type { IdentitySettings } from "../../core/catalog/catalog.js";
+import { AppError } from "../../core/errors.js";
 import { LINKS_BYTES_MAX } from "../../core/identity/api.js";
 import type { Uid } from "../../core/ids.js";
+import { createAtOnce } from "../access/at-once.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
 import { EMAIL, USER } from "../shapes/examples.js";
@@ -17,12 +19,16 @@ const SETTINGS = record(IDENTITY_SETTINGS);
 
 /** The path and its bridges. */
 const EXPLAIN_BYTES = 2 * LINKS_BYTES_MAX;
+/** Of large profiles one of a workspace is explained at a time, and the others hold their bytes until it is done. */
+const EXPLANATIONS_AT_ONCE = 4;
+const WAIT_MS = 5_000;
 const SHARED_BYTES = 1_024;
 
 /** Why two are one person, which identifiers are shared, and what the workspace set. */
 export function identityRoutes(services: Services): readonly Route[] {
   const { catalog, identity } = services;
   const access = { kind: "role", role: "viewer" } as const;
+  const inTurn = createAtOnce({ max: EXPLANATIONS_AT_ONCE, waitMs: WAIT_MS, refusal: explanationsRefused });
   return [
     route({
       method: "post",
@@ -46,9 +52,12 @@ export function identityRoutes(services: Services): readonly Route[] {
         }),
         404: problemSchema(404),
       },
-      handle: async ({ workspace, body, takeBytesForLong }) => {
-        await takeBytesForLong(EXPLAIN_BYTES);
-        const { connected, profileId, path, bridges, isPartial } = await explainIdentifiers(services, workspace, body);
+      handle: async ({ workspace, body, takeBytesForLong, isGone }) => {
+        const explanation = await inTurn({ workspace, isGone }, async () => {
+          await takeBytesForLong(EXPLAIN_BYTES);
+          return explainIdentifiers(services, workspace, body);
+        });
+        const { connected, profileId, path, bridges, isPartial } = explanation;
         return reply(200, {
           connected,
           profile_id: profileId,
@@ -119,6 +128,11 @@ export function identityRoutes(services: Services): readonly Route[] {
     }),
   ];
 }
+
+const explanationsRefused = (): AppError =>
+  new AppError("rate_limited", `${EXPLANATIONS_AT_ONCE} explanations of this workspace are under way. Try again.`, {
+    headers: { "Retry-After": "2" },
+  });
 
 const showSettings = ({ sharedIdentifierLimit, sendingKeysAddNamespaces }: IdentitySettings) => ({
   shared_identifier_limit: sharedIdentifierLimit,

@@ -1,9 +1,11 @@
 import { Type } from "typebox";
 import { outlineProfile, requireProfile } from "../../commands/read-profile.js";
 import type { Services } from "../../commands/services.js";
+import { AppError } from "../../core/errors.js";
 import type { Outline } from "../../core/identity/api.js";
 import type { Link, Member } from "../../core/identity/model.js";
 import type { Uid } from "../../core/ids.js";
+import { createAtOnce } from "../access/at-once.js";
 import { reply, route, type Route } from "../route.js";
 import { answered, EMAIL } from "../shapes/examples.js";
 import { IDENTIFIER, idOf, nullable, record, UUID } from "../shapes/fields.js";
@@ -23,6 +25,9 @@ const GRAPH = record({
 
 /** A graph is told whole up to 500 identifiers and 2,000 links. */
 const OUTLINE_BYTES = 1_048_576;
+/** Of large profiles one of a workspace is made at a time, and the others hold their bytes until it is done. */
+const OUTLINES_AT_ONCE = 4;
+const WAIT_MS = 5_000;
 const COUNT = Type.Integer({ minimum: 0 });
 const OUTLINE = record({
   profile_id: UUID,
@@ -34,64 +39,75 @@ const OUTLINE = record({
   partial: Type.Optional(Type.Literal(true)),
 });
 
-export const profileGraphRoutes = (services: Services): readonly Route[] => [
-  route({
-    method: "get",
-    path: "/v1/profiles/:id/graph",
-    operationId: "getProfileGraph",
-    tag: "Read",
-    summary: "The identifiers of a profile and the links between them",
-    example: { params: { id: answered("identify", "/profile_id") } },
-    access: { kind: "role", role: "viewer" },
-    params: { id: idOf("profile") },
-    query: PAGE,
-    responses: { 200: GRAPH },
-    /**
-     * First the nodes in order of age, then the links, together as many as the limit says. A node that is new while the links are being
-     * read comes before more links.
-     */
-    handle: async ({ workspace, params, page: { limit, after, cursorOf }, takeBytes }) => {
-      await takeBytes(limit * ITEM_BYTES);
-      const { identity } = services;
-      const profileId = await requireProfile(services, workspace, params.id);
-      const position = positionOf(after);
-      const members = await identity.members(workspace, profileId, { limit: limit + 1, after: position.node });
-      const nodes = members.slice(0, limit);
-      const room = limit - nodes.length;
-      const isAtNodes = members.length > limit;
-      const page = { limit: room + 1, after: position.link };
-      const found = isAtNodes ? [] : await identity.links(workspace, profileId, page);
-      const links = found.slice(0, room);
-      const next = { node: nodes.at(-1)?.uid ?? position.node, link: links.at(-1) ?? position.link };
-      return reply(200, {
-        profile_id: profileId,
-        nodes: nodes.map(showNode),
-        links: links.map(showGraphLink),
-        next_cursor: isAtNodes || found.length > room ? cursorOf(textsOf(next)) : null,
-      });
-    },
-  }),
-  route({
-    method: "post",
-    path: "/v1/profiles/:id/outline",
-    operationId: "outlineProfile",
-    tag: "Read",
-    summary: "An overview of the graph of a profile, limited in size",
-    description:
-      "For a large profile, `nodes` are the ends of bridges, the identifiers with the most links, and `keep`. The others are only counted, by namespace.",
-    example: { params: { id: answered("identify", "/profile_id") }, body: { keep: EMAIL } },
-    access: { kind: "role", role: "viewer" },
-    params: { id: idOf("profile") },
-    body: record({ keep: Type.Optional(IDENTIFIER) }),
-    bodyIs: "optional",
-    isRead: true,
-    responses: { 200: OUTLINE },
-    handle: async ({ workspace, params, body, takeBytesForLong }) => {
-      await takeBytesForLong(OUTLINE_BYTES);
-      return reply(200, showOutline(await outlineProfile(services, workspace, params.id, body?.keep)));
-    },
-  }),
-];
+export function profileGraphRoutes(services: Services): readonly Route[] {
+  const inTurn = createAtOnce({ max: OUTLINES_AT_ONCE, waitMs: WAIT_MS, refusal: outlinesRefused });
+  return [
+    route({
+      method: "get",
+      path: "/v1/profiles/:id/graph",
+      operationId: "getProfileGraph",
+      tag: "Read",
+      summary: "The identifiers of a profile and the links between them",
+      example: { params: { id: answered("identify", "/profile_id") } },
+      access: { kind: "role", role: "viewer" },
+      params: { id: idOf("profile") },
+      query: PAGE,
+      responses: { 200: GRAPH },
+      /**
+       * First the nodes in order of age, then the links, together as many as the limit says. A node that is new while the links are being
+       * read comes before more links.
+       */
+      handle: async ({ workspace, params, page: { limit, after, cursorOf }, takeBytes }) => {
+        await takeBytes(limit * ITEM_BYTES);
+        const { identity } = services;
+        const profileId = await requireProfile(services, workspace, params.id);
+        const position = positionOf(after);
+        const members = await identity.members(workspace, profileId, { limit: limit + 1, after: position.node });
+        const nodes = members.slice(0, limit);
+        const room = limit - nodes.length;
+        const isAtNodes = members.length > limit;
+        const page = { limit: room + 1, after: position.link };
+        const found = isAtNodes ? [] : await identity.links(workspace, profileId, page);
+        const links = found.slice(0, room);
+        const next = { node: nodes.at(-1)?.uid ?? position.node, link: links.at(-1) ?? position.link };
+        return reply(200, {
+          profile_id: profileId,
+          nodes: nodes.map(showNode),
+          links: links.map(showGraphLink),
+          next_cursor: isAtNodes || found.length > room ? cursorOf(textsOf(next)) : null,
+        });
+      },
+    }),
+    route({
+      method: "post",
+      path: "/v1/profiles/:id/outline",
+      operationId: "outlineProfile",
+      tag: "Read",
+      summary: "An overview of the graph of a profile, limited in size",
+      description:
+        "For a large profile, `nodes` are the ends of bridges, the identifiers with the most links, and `keep`. The others are only counted, by namespace.",
+      example: { params: { id: answered("identify", "/profile_id") }, body: { keep: EMAIL } },
+      access: { kind: "role", role: "viewer" },
+      params: { id: idOf("profile") },
+      body: record({ keep: Type.Optional(IDENTIFIER) }),
+      bodyIs: "optional",
+      isRead: true,
+      responses: { 200: OUTLINE },
+      handle: async ({ workspace, params, body, takeBytesForLong, isGone }) => {
+        const outline = await inTurn({ workspace, isGone }, async () => {
+          await takeBytesForLong(OUTLINE_BYTES);
+          return outlineProfile(services, workspace, params.id, body?.keep);
+        });
+        return reply(200, showOutline(outline));
+      },
+    }),
+  ];
+}
+
+const outlinesRefused = (): AppError =>
+  new AppError("rate_limited", `${OUTLINES_AT_ONCE} outlines of this workspace are under way. Try again.`, {
+    headers: { "Retry-After": "2" },
+  });
 
 const showOutline = ({ profileId, identifiers, links, nodes, groups, single, bundles, isPartial }: Outline) => ({
   profile_id: profileId,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../../../app/backends.js";
 import { eventually } from "../../support/eventually.js";
 import { textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
@@ -59,4 +60,24 @@ describe("While an answer takes seconds to make", () => {
       release();
       for (const { status, text } of await Promise.all(answering)) assert.equal(status, 200, text);
     });
+
+  it("only a few outlines of a workspace hold memory: the reads of all workspaces are answered", async () => {
+    const all = await Promise.all([1, 2, 3, 4].map(() => app().workspace()));
+    const targets = await Promise.all(
+      all.map(async (one) => {
+        const { body } = await one.send("POST", "/v1/identify", { identifiers: [email, user] });
+        return `/v1/profiles/${textAt(body, "profile_id")}/outline`;
+      }),
+    );
+    hold();
+    const answering = all.flatMap((one, n) => Array.from({ length: 16 }, () => one.send("POST", targets[n]!)));
+    await eventually("they are being made", () => held >= all.length);
+    await sleep(300);
+    for (const one of [workspace, ...all]) {
+      const { status, text } = await one.send("GET", "/v1/events");
+      assert.equal(status, 200, text);
+    }
+    release();
+    for (const { status, text } of await Promise.all(answering)) assert.equal(status, 200, text);
+  }).timeout(30_000);
 });
