@@ -31,6 +31,7 @@ export const beginning = (now: number): Context => ({
   query: NO_KEY,
   takeBytes: NO_BYTES,
   takeBytesForLong: NO_BYTES,
+  withBytes: (_, read) => read(),
   page: NO_PAGE,
   body: undefined,
   bytes: NO_BODY,

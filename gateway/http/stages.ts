@@ -297,6 +297,10 @@ function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHand
       share.linger();
       return hasWaited;
     };
+    context.withBytes = async (bytes, read) => {
+      await share.take(bytes);
+      return read().finally(share.release);
+    };
     context.isGone = () => response.destroyed;
     response.once("close", share.leave);
     try {

@@ -78,7 +78,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
         wait: WAIT,
       },
       responses: { 200: record({ dead_letters: Type.Array(LISTED), next_cursor: NEXT_CURSOR }) },
-      handle: async ({ workspace, query, page: { limit, after, cursorOf }, takeBytes }) => {
+      handle: async ({ workspace, query, page: { limit, after, cursorOf }, takeBytes, withBytes }) => {
         const page: DeadLetterPage = {
           limit,
           before: positionIn(after),
@@ -87,9 +87,12 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           ...(query.key_id !== undefined && { keyId: query.key_id as KeyId }),
           ...(query.state !== undefined && { state: query.state }),
         };
-        const isThere = async (): Promise<boolean> =>
-          (await listLetters(services, workspace, { ...page, limit: 1 })).letters.length > 0;
-        // Before it takes its bytes: one that waits for seconds would hold them.
+        const isThere = (): Promise<boolean> =>
+          withBytes(listedBytesMax(limits, 1), async () => {
+            const { letters } = await listLetters(services, workspace, { ...page, limit: 1 });
+            return letters.length > 0;
+          });
+        // Before it takes the bytes of the page: one that waits for seconds would hold them.
         if (query.wait > 0) await waiting.until(workspace, isThere, (isDone) => isDone, query.wait);
         await takeBytes(listedBytesMax(limits, limit));
         const { letters, next } = await listLetters(services, workspace, page);

@@ -92,14 +92,16 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     params: { id: idOf(EVENT_NAME) },
     query: { wait: WAIT },
     responses: { 200: EVENT },
-    handle: async ({ workspace, params, query, takeBytes }) => {
+    handle: async ({ workspace, params, query, takeBytes, withBytes }) => {
+      const bytes = services.limits.payloadBytesMax;
       const read = () => findEvent(services, workspace, params.id as EventId);
-      const isFinished = async (): Promise<boolean> => {
-        const event = await read();
-        return event !== null && isSettled(services, workspace, event);
-      };
+      const isFinished = (): Promise<boolean> =>
+        withBytes(bytes, async () => {
+          const event = await read();
+          return event !== null && isSettled(services, workspace, event);
+        });
       if (query.wait > 0) await services.waiting.until(workspace, isFinished, (isDone) => isDone, query.wait);
-      await takeBytes(services.limits.payloadBytesMax);
+      await takeBytes(bytes);
       const event = await read();
       if (event === null) throw new AppError("not_found", `There is no such ${EVENT_NAME}.`);
       const facet = event.status === "folded" ? event.facet : null;
