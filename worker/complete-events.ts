@@ -114,7 +114,10 @@ async function link(
 /** Whether the message is that of the event which is stored under its id. */
 const isOwn = ({ event }: Item, { fingerprint }: StoredEvent): boolean => event.fingerprint === fingerprint;
 
-/** Answers the letters. Of SDKs, which send under one id what they mean to send again, they are only counted. */
+/**
+ * Answers the letters. Of SDKs, which send under one id what they mean to send again, they are only counted; and of replayed rejects,
+ * which stand in their letters already.
+ */
 async function buryMismatches(
   { events, metrics, now }: CompleteDeps,
   items: readonly Item[],

@@ -83,6 +83,7 @@ export async function replayLetters(
 ): Promise<ReplayAnswer> {
   const judging = dryRun ? writingNothing(services) : services;
   const pause = createPause();
+  const sent: Sent = new Map();
   const skipped: Skipped[] = [];
   let replayed = 0;
   let last: LetterPosition | null = null;
@@ -91,7 +92,9 @@ export async function replayLetters(
     const steps: Step[] = [];
     const shown = new Set(await withoutErasedLetters(services, workspace, letters));
     for (const letter of letters) {
-      steps.push(shown.has(letter) ? await stepOf(judging, workspace, letter) : { letter, why: "erased", errors: [] });
+      steps.push(
+        shown.has(letter) ? await stepOf(judging, workspace, letter, sent) : { letter, why: "erased", errors: [] },
+      );
       // The embedded store answers at once, and all of them in one turn of the event loop would hold up everybody.
       await pause();
     }
@@ -161,7 +164,10 @@ async function take(
   await Promise.all(queued.map(({ letter }) => events.noteReplay(workspace, letter.deadLetterId, letter.times, at)));
 }
 
-async function stepOf(services: ReplayServices, workspace: WorkspaceId, letter: DeadLetter): Promise<Step> {
+/** The fingerprints of what this replay queues, which is not stored yet. */
+type Sent = Map<EventId, EventRecord["fingerprint"]>;
+
+async function stepOf(services: ReplayServices, workspace: WorkspaceId, letter: DeadLetter, sent: Sent): Promise<Step> {
   const skip = (why: Skipped["why"], errors: readonly ErrorItem[] = []): Step => ({ letter, why, errors });
   if (letter.reason === "idempotency_mismatch") return skip("idempotency_mismatch");
   const decoded = decodeMessage(letter.message);
@@ -173,10 +179,13 @@ async function stepOf(services: ReplayServices, workspace: WorkspaceId, letter: 
   if (stored?.status === "dropped") return skip(stored.reason as DropReason);
   const verdict = event.notes?.verdict ?? null;
   if (verdict === null) return { letter, message: letter.message };
-  // It would only die of that: its sender has sent another body under its id since.
-  if (stored !== null && stored.fingerprint !== event.fingerprint) return skip("idempotency_mismatch");
+  // It would only die of that: another body of its sender's is stored under its id, or queued by this replay.
+  const first = stored === null ? sent.get(event.eventId) : stored.fingerprint;
+  if (first !== undefined && first !== event.fingerprint) return skip("idempotency_mismatch");
   const judged = await judgeAgain(services, workspace, event, verdict);
-  return "errors" in judged ? skip("refused", judged.errors) : { letter, message: encodeMessage(judged.event) };
+  if ("errors" in judged) return skip("refused", judged.errors);
+  sent.set(event.eventId, event.fingerprint);
+  return { letter, message: encodeMessage(judged.event) };
 }
 
 const storedOf = (
@@ -276,5 +285,7 @@ async function judgeBody(
   const { errors, submission } =
     door === "batch" ? readEnvelope(opened, caller.now, KEY_MEMBER) : readEnvelope(opened, caller.now);
   if (submission === null) throw new AppError("validation_failed", "The body does not match.", { errors });
-  return judgeEvent(services, caller, { ...submission, eventId, fingerprint, named: [] });
+  const event = await judgeEvent(services, caller, { ...submission, eventId, fingerprint, named: [] });
+  // If its sender's other body comes first, this one needs no further letter: it stands in its own.
+  return { ...event, notes: { violations: [], unfolded: [], verdict: null, ...event.notes, countsMismatch: true } };
 }

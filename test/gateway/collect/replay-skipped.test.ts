@@ -1,11 +1,24 @@
 import assert from "node:assert/strict";
+import type { Backends } from "../../../app/backends.js";
 import { encodeMessage } from "../../../core/event/message.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import { aDeadLetter, anEvent } from "../../support/builders.js";
+import { eventually } from "../../support/eventually.js";
 import { at, listAt, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
 
 describe("A replay that leaves letters out", () => {
-  const app = useApp();
+  let release = (): void => {};
+  let released = Promise.resolve();
+  const wrap = (backends: Backends): Backends => {
+    const { events } = backends;
+    const insert: typeof events.insert = async (...given) => {
+      await released;
+      return events.insert(...given);
+    };
+    return { ...backends, events: { ...events, insert } };
+  };
+  const app = useApp({}, { wrap });
+  afterEach(() => release());
   const replay = async (workspace: TestWorkspace, body: object = {}, query = ""): Promise<Answer> =>
     workspace.send("POST", `/v1/dead-letters/replay${query}`, body);
   const counts = ({ status, body }: Answer): readonly unknown[] => [
@@ -40,6 +53,48 @@ describe("A replay that leaves letters out", () => {
       ]),
       [["rejected", "open"]],
     );
+  });
+
+  const key = { "Idempotency-Key": "k-1" };
+  /** A workspace with kept rejects of these cities under one Idempotency-Key, and a schema that takes them by now. */
+  const keeping = async (...cities: readonly number[]): Promise<readonly [TestWorkspace, string]> => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const schemaId = await workspace.schema(orderOf("string"));
+    for (const city of cities)
+      assert.equal((await workspace.collect(schemaId, { email: "ada@example.com", city }, key)).status, 422);
+    await eventually("they are kept", async () => (await lettersOf(workspace)).length === cities.length);
+    const wider = { schema: orderOf(["string", "number"]) };
+    assert.equal((await workspace.send("POST", `/v1/schemas/${schemaId}/versions`, wider)).status, 201);
+    return [workspace, schemaId];
+  };
+  const lettersOf = async (workspace: TestWorkspace): Promise<readonly unknown[]> =>
+    listAt((await workspace.send("GET", "/v1/dead-letters")).body, "dead_letters").map((one) => [
+      at(one, "reason"),
+      at(one, "state"),
+    ]);
+
+  it("takes one of two kept rejects with different bodies under one Idempotency-Key", async () => {
+    const [workspace] = await keeping(7, 8);
+    for (const query of ["?dry_run=true", ""])
+      assert.deepEqual(counts(await replay(workspace, {}, query)), [200, 1, 0, ["idempotency_mismatch"]]);
+    const { body } = await workspace.send("GET", "/v1/dead-letters?state=replayed");
+    await workspace.settled(textAt(listAt(body, "dead_letters")[0], "event_id"));
+    const states = (await lettersOf(workspace)).map((one) => JSON.stringify(one));
+    assert.deepEqual(new Set(states), new Set(['["rejected","open"]', '["rejected","replayed"]']));
+  });
+
+  it("makes no dead letter of a kept reject whose sender's other body is still queued", async () => {
+    const [workspace, schemaId] = await keeping(7);
+    released = new Promise((resolve) => (release = resolve));
+    const { status, body } = await workspace.collect(schemaId, { email: "ada@example.com", city: "Paris" }, key);
+    assert.equal(status, 202);
+    assert.deepEqual(counts(await replay(workspace)), [200, 1, 0, []]);
+    // What was queued behind it.
+    const last = await workspace.collect(schemaId, { email: "ada@example.com", city: "Rome" });
+    release();
+    for (const one of [body, last.body]) await workspace.settled(textAt(one, "event_id"));
+    assert.deepEqual(await lettersOf(workspace), [["rejected", "replayed"]]);
   });
 
   it("by id names each letter that it left out, and takes one that stands later than its own clock", async () => {
