@@ -111,7 +111,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       tag: "Manage",
       summary: "Queue dead letters again, after a new check of those that were quarantined or refused",
       description:
-        "Replays the given ids, or all open dead letters, oldest first; `reason` and `before` (the time when they died) filter. One call handles 1,000 dead letters: continue with `next_cursor` until it is null. Quarantined and refused events are checked against the current schema, and keep their id and `received_at`, so they count once. With `dry_run=true` nothing is queued.",
+        "Replays the given ids, or all open dead letters, oldest first; `reason` and `before` (the time when they died) filter. One call handles 1,000 dead letters: continue with `next_cursor` until it is null. Quarantined and refused events are checked against the current schema, and keep their id and `received_at`, so they count once. With `dry_run=true` nothing is queued, and `next_cursor` is only for further dry runs.",
       example: { body: { reason: "quarantined" } },
       access,
       query: { dry_run: FLAG },
