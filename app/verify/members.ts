@@ -3,7 +3,7 @@ import { compileAudiences } from "../../commands/audiences/judged.js";
 import { judgeAll, lookAtProfiles, type LookServices } from "../../commands/audiences/look.js";
 import type { Found } from "../../core/audience/look.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
-import type { SeatRow } from "../../core/ports/copying.js";
+import type { MemberRows, SeatRow } from "../../core/ports/copying.js";
 import type { Backends } from "../backends.js";
 import { verifyFeed } from "./feeds.js";
 import type { Findings } from "./findings.js";
@@ -29,7 +29,11 @@ const SETTLE_MS = 1_000;
 export async function verifyMembers(deps: MemberDeps): Promise<void> {
   const { backends, findings } = deps;
   const unsettled = new Set<WorkspaceId>();
-  await forEachRow(backends.copying.members, "marks", async ({ workspace }) => void unsettled.add(workspace));
+  await forEachRow<MemberRows, "marks">(
+    backends.copying.members,
+    "marks",
+    async ({ workspace }) => void unsettled.add(workspace),
+  );
   for (const workspace of await watched(backends)) {
     const { audiences, deleted } = await backends.audiences.audiences(workspace);
     if (audiences.length + deleted.length === 0) continue;
@@ -93,9 +97,13 @@ async function readSeats(deps: MemberDeps, workspace: WorkspaceId): Promise<Seat
 
 async function seatsOf({ backends }: MemberDeps, workspace: WorkspaceId): Promise<ReadonlyMap<ProfileId, Stored>> {
   const seats = new Map<ProfileId, Stored>();
-  await forEachRow(backends.copying.members, "seats", async ({ workspace: own, profileId, due, memberships }) => {
-    if (own === workspace) seats.set(profileId, { due, memberships });
-  });
+  await forEachRow<MemberRows, "seats">(
+    backends.copying.members,
+    "seats",
+    async ({ workspace: own, profileId, due, memberships }) => {
+      if (own === workspace) seats.set(profileId, { due, memberships });
+    },
+  );
   return seats;
 }
 
