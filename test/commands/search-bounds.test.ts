@@ -198,6 +198,7 @@ describe("The bounds of a search", () => {
         body: { rule: HIGH },
         page,
         takeBytes,
+        takeBytesForLong: takeBytes,
         isGone: () => false,
       } as unknown as Context;
       const answers = Array.from({ length: 40 }, () => handle(context));
