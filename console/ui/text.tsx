@@ -85,7 +85,7 @@ export function Time({ at, isExact = false }: { readonly at: string; readonly is
 
 /** In a list whose entries may all be of the same minute: how long ago, and when exactly. */
 export const BothTimes = ({ at }: { readonly at: string }): JSX.Element => (
-  <span class="stack-tight">
+  <span class="both-times">
     <Time at={at} />
     <span class="soft small">
       <Time at={at} isExact />

@@ -27,6 +27,35 @@ describeConsole(
       return { workspace, schemaId, id: textAt(made.body, "audience_id") };
     }
 
+    it("have tables in which nothing stands over the next column or beyond the edge, and so have the dead letters", async () => {
+      const { workspace, schemaId } = await parisians();
+      await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+      await workspace.collect(schemaId, { email: 5 });
+      const name = "Members with a name that is longer than the column in which it has to find its place";
+      await workspace.send("POST", "/v1/audiences", { name, rule: { "traits.city": "Paris" } });
+      await workspace.send("POST", "/v1/webhooks", { url: "https://nobody.invalid/services/of/some/receiver" });
+      await enter(workspace, schemaId, "ada@example.com");
+      const { page, go } = await console().open(workspace, { path: "/feed" });
+      const beyond = `[...document.querySelectorAll("main td *:not(wbr)")].filter((one) => {
+        const cell = one.closest("td").getBoundingClientRect();
+        const { left, right } = one.getBoundingClientRect();
+        return left < cell.left - 8 || right > cell.right + 8;
+      }).map((one) => one.outerHTML)`;
+      const seen = [
+        ["/feed", "entered"],
+        ["/webhooks", "failing"],
+        ["/dead-letters", "refused"],
+      ] as const;
+      for (const width of [1440, 360]) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const [path, text] of seen) {
+          await go(path);
+          await page.getByRole("cell", { name: text }).first().waitFor();
+          assert.deepEqual(await page.evaluate(beyond), [], `${path} at ${width}`);
+        }
+      }
+    });
+
     it("show who came and went as it happens, of all audiences or of one", async () => {
       const { workspace, schemaId, id } = await parisians();
       const { page, look } = await console().open(workspace, { path: "/feed", as: "viewer" });

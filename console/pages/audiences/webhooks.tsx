@@ -173,7 +173,7 @@ function State({
   readonly of: Webhook;
 }): JSX.Element {
   return (
-    <div class="stack-small">
+    <div class="webhook-state">
       <span class="row">
         <Badge tone={TONES[state]}>{state}</Badge>
         {state === "failing" && next !== null && (
