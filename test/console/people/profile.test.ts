@@ -48,6 +48,10 @@ describeConsole("a profile", (console) => {
         `(() => { const time = document.querySelector(".figure .value time"); time.textContent = "43 minutes ago"; return time.getClientRects().length; })()`,
       );
       assert.equal(lines, 1, "a time stands in one line");
+      await page.getByRole("tab", { name: "Events" }).click();
+      await page.getByRole("button", { name: "Payload" }).click();
+      await page.locator("td pre").waitFor();
+      assert.equal(await page.evaluate('getComputedStyle(document.querySelector("td pre")).textAlign'), "left");
     }
   });
 
