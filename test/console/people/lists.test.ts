@@ -74,6 +74,9 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await facts.getByText("Undoes").waitFor();
     await facts.locator(`a[href="#/changes/${changeId}"]`).click();
     await page.getByRole("heading", { name: "Change: created" }).waitFor();
+    // A later unlink may have parted the same two: it is not said that nothing did.
+    await go(`/changes/${revert}`);
+    await facts.getByText("no change as a whole").waitFor({ timeout: 10_000 });
     await go(`/undo?what=change&change=${changeId}`);
     await page.getByText("There is nothing to undo").waitFor();
     await page.locator(`main a[href="#/changes/${revert}"]`).waitFor({ timeout: 10_000 });
