@@ -185,6 +185,10 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("button", { name: "Begin" }).click();
       await page.getByText("done", { exact: true }).waitFor();
       await look("datasets");
+      await page.getByRole("button", { name: "Backfill" }).click();
+      await page.getByText("there is nothing to do").waitFor();
+      assert.ok(await page.getByRole("button", { name: "Begin" }).isDisabled());
+      await page.getByRole("button", { name: "Cancel" }).click();
       await page.getByRole("button", { name: "Edit" }).click();
       await page.getByLabel("Keep events for, days").fill("90");
       await page.getByRole("button", { name: "Save" }).click();

@@ -282,6 +282,11 @@ function Edit({
   );
 }
 
+const toldOf = (total: number | null): string =>
+  total === 0
+    ? "No stored event of this schema waits to be folded: there is nothing to do."
+    : `${total === null ? "Very many events" : count(total, "event")} of this schema ${total === 1 ? "is" : "are"} stored and not folded. They are folded in the background, beside what comes in.`;
+
 type Plan = Readonly<Record<"total", number | null>>;
 
 function Fill({
@@ -299,7 +304,7 @@ function Fill({
     <Confirm
       title={`Fold the stored events of ${of.name}?`}
       verb="Begin"
-      isReady={plan.data !== null}
+      isReady={plan.data !== null && plan.data.total !== 0}
       onClose={onClose}
       act={async () => {
         await api("POST", path, {});
@@ -307,12 +312,7 @@ function Fill({
       }}
     >
       <Loaded {...plan} reload={plan.again} lines={1}>
-        {({ total }) => (
-          <p>
-            {total === null ? "Very many events" : count(total, "event")} of this schema {total === 1 ? "is" : "are"}{" "}
-            stored and not folded. They are folded in the background, beside what comes in.
-          </p>
-        )}
+        {({ total }) => <p>{toldOf(total)}</p>}
       </Loaded>
     </Confirm>
   );
