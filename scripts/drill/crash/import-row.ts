@@ -136,10 +136,22 @@ async function importAll(client: Client, key: string, lines: Lines): Promise<Ans
   ];
   let last: Answer | null = null;
   for (const step of steps) {
-    last = await step().catch(() => null);
+    last = await patiently(step);
     if (last === null || last.status >= 300) return last;
   }
   return last;
+}
+
+const TRIES_MAX = 20;
+const AGAIN_MS = 500;
+
+/** As the command line does: a busy service says 503, and is asked once more. */
+async function patiently(step: () => Promise<Answer>): Promise<Answer | null> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await step().catch(() => null);
+    if (answer?.status !== 503 || tries === TRIES_MAX) return answer;
+    await sleep(AGAIN_MS);
+  }
 }
 
 const DYING_MS = 10_000;

@@ -42,6 +42,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
     "isOpen, position range, reason, ws; sort position+": "open",
     "isOpen, position range, ws": "open",
     "isOpen, position range, ws; sort position+": "open",
+    "isOpen, position range, ws; sort position-": "newest",
     "isOpen, ws; sort position-": "newest",
     "keyId, position range, reason, ws; sort position-": "ofKey",
     "keyId, position range, ws; sort position-": "ofKey",
