@@ -136,16 +136,14 @@ export function Id({
   );
 }
 
-/** Text of a machine, with a button that copies it. */
-export const Code = ({
-  text,
-  wraps = false,
-  label = "code",
-}: {
+interface CodeProps {
   readonly text: string;
   readonly wraps?: boolean;
   readonly label?: string;
-}): JSX.Element => (
+}
+
+/** Text of a machine, with a button that copies it. */
+export const Code = ({ text, wraps = false, label = "code" }: CodeProps): JSX.Element => (
   <div class="code">
     <pre class={wraps ? "wrap" : ""} tabIndex={0} role="region" aria-label={label}>
       {text}
@@ -188,15 +186,9 @@ export function pretty(text: string): string {
 }
 
 /** What a sender wrote: JSON or its beginning. Nothing in it is ever markup, and it stays JSON. */
-export const Sent = ({
-  text,
-  wraps = false,
-  label = "JSON",
-}: {
-  readonly text: string;
-  readonly wraps?: boolean;
-  readonly label?: string;
-}): JSX.Element => <Code text={pretty(text).split("\n").map(visible).join("\n")} wraps={wraps} label={label} />;
+export const Sent = ({ text, wraps = false, label = "JSON" }: CodeProps): JSX.Element => (
+  <Code text={pretty(text).split("\n").map(visible).join("\n")} wraps={wraps} label={label} />
+);
 
 /** The same of a value that was read. */
 export const Json = ({ value, label = "JSON" }: { readonly value: unknown; readonly label?: string }): JSX.Element => (

@@ -1,4 +1,4 @@
-import type { AppError } from "../../core/errors.js";
+import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { Context } from "../route.js";
 
@@ -13,6 +13,16 @@ export interface AtOnceOptions {
 
 /** Of one workspace. Each holds what it sent. */
 const WAITING_MAX = 50;
+
+/** For reads that take seconds. `what`: how the refusal calls them. */
+export const readsAtOnce = (max: number, what: string): AtOnceOptions => ({
+  max,
+  waitMs: 5_000,
+  refusal: () =>
+    new AppError("rate_limited", `${max} ${what} of this workspace are under way. Try again.`, {
+      headers: { "Retry-After": "2" },
+    }),
+});
 
 /** Who asks: one who is gone while it waits is left out. */
 export type Asking = Pick<Context, "workspace" | "isGone">;

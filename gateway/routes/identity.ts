@@ -2,10 +2,9 @@ import { Type } from "typebox";
 import type { Services } from "../../commands/services.js";
 import { explainIdentifiers } from "../../commands/unlink-identifiers.js";
 import type { IdentitySettings } from "../../core/catalog/catalog.js";
-import { AppError } from "../../core/errors.js";
 import { LINKS_BYTES_MAX } from "../../core/identity/api.js";
 import type { Uid } from "../../core/ids.js";
-import { createAtOnce } from "../access/at-once.js";
+import { createAtOnce, readsAtOnce } from "../access/at-once.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
 import { EMAIL, USER } from "../shapes/examples.js";
@@ -21,14 +20,13 @@ const SETTINGS = record(IDENTITY_SETTINGS);
 const EXPLAIN_BYTES = 2 * LINKS_BYTES_MAX;
 /** Of large profiles one of a workspace is explained at a time, and the others hold their bytes until it is done. */
 const EXPLANATIONS_AT_ONCE = 4;
-const WAIT_MS = 5_000;
 const SHARED_BYTES = 1_024;
 
 /** Why two are one person, which identifiers are shared, and what the workspace set. */
 export function identityRoutes(services: Services): readonly Route[] {
   const { catalog, identity } = services;
   const access = { kind: "role", role: "viewer" } as const;
-  const inTurn = createAtOnce({ max: EXPLANATIONS_AT_ONCE, waitMs: WAIT_MS, refusal: explanationsRefused });
+  const inTurn = createAtOnce(readsAtOnce(EXPLANATIONS_AT_ONCE, "explanations"));
   return [
     route({
       method: "post",
@@ -128,11 +126,6 @@ export function identityRoutes(services: Services): readonly Route[] {
     }),
   ];
 }
-
-const explanationsRefused = (): AppError =>
-  new AppError("rate_limited", `${EXPLANATIONS_AT_ONCE} explanations of this workspace are under way. Try again.`, {
-    headers: { "Retry-After": "2" },
-  });
 
 const showSettings = ({ sharedIdentifierLimit, sendingKeysAddNamespaces }: IdentitySettings) => ({
   shared_identifier_limit: sharedIdentifierLimit,

@@ -1,11 +1,10 @@
 import { Type } from "typebox";
 import { outlineProfile, requireProfile } from "../../commands/read-profile.js";
 import type { Services } from "../../commands/services.js";
-import { AppError } from "../../core/errors.js";
 import type { Outline } from "../../core/identity/api.js";
 import type { Link, Member } from "../../core/identity/model.js";
 import type { Uid } from "../../core/ids.js";
-import { createAtOnce } from "../access/at-once.js";
+import { createAtOnce, readsAtOnce } from "../access/at-once.js";
 import { reply, route, type Route } from "../route.js";
 import { answered, EMAIL } from "../shapes/examples.js";
 import { IDENTIFIER, idOf, nullable, record, UUID } from "../shapes/fields.js";
@@ -27,7 +26,6 @@ const GRAPH = record({
 const OUTLINE_BYTES = 1_048_576;
 /** Of large profiles one of a workspace is made at a time, and the others hold their bytes until it is done. */
 const OUTLINES_AT_ONCE = 4;
-const WAIT_MS = 5_000;
 const COUNT = Type.Integer({ minimum: 0 });
 const OUTLINE = record({
   profile_id: UUID,
@@ -40,7 +38,7 @@ const OUTLINE = record({
 });
 
 export function profileGraphRoutes(services: Services): readonly Route[] {
-  const inTurn = createAtOnce({ max: OUTLINES_AT_ONCE, waitMs: WAIT_MS, refusal: outlinesRefused });
+  const inTurn = createAtOnce(readsAtOnce(OUTLINES_AT_ONCE, "outlines"));
   return [
     route({
       method: "get",
@@ -103,11 +101,6 @@ export function profileGraphRoutes(services: Services): readonly Route[] {
     }),
   ];
 }
-
-const outlinesRefused = (): AppError =>
-  new AppError("rate_limited", `${OUTLINES_AT_ONCE} outlines of this workspace are under way. Try again.`, {
-    headers: { "Retry-After": "2" },
-  });
 
 const showOutline = ({ profileId, identifiers, links, nodes, groups, single, bundles, isPartial }: Outline) => ({
   profile_id: profileId,

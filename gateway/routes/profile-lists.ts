@@ -3,9 +3,8 @@ import { listProfiles } from "../../commands/search/list.js";
 import { countProfiles, searchProfiles } from "../../commands/search/search.js";
 import { topProfiles } from "../../commands/search/top.js";
 import type { Services } from "../../commands/services.js";
-import { AppError } from "../../core/errors.js";
 import type { ProfileId } from "../../core/ids.js";
-import { createAtOnce } from "../access/at-once.js";
+import { createAtOnce, readsAtOnce } from "../access/at-once.js";
 import { reply, route, type Route } from "../route.js";
 import { EMAIL } from "../shapes/examples.js";
 import { record } from "../shapes/fields.js";
@@ -14,7 +13,6 @@ import { PROFILE, showProfiles } from "./profiles.js";
 
 /** A walk takes a part of each turn of the event loop. */
 const WALKS_AT_ONCE = 10;
-const WAIT_MS = 5_000;
 
 const LIST = { profiles: Type.Array(record(PROFILE)), next_cursor: NEXT_CURSOR };
 const LOOKED_AT = Type.Integer({ minimum: 0 });
@@ -22,7 +20,7 @@ const WALKED = { next_cursor: NEXT_CURSOR, looked_at: LOOKED_AT, partial: Type.O
 
 export function profileListRoutes(services: Services): readonly Route[] {
   const access = { kind: "role", role: "viewer" } as const;
-  const inTurn = createAtOnce({ max: WALKS_AT_ONCE, waitMs: WAIT_MS, refusal: walksRefused });
+  const inTurn = createAtOnce(readsAtOnce(WALKS_AT_ONCE, "searches, counts and rankings"));
   return [
     route({
       method: "get",
@@ -128,12 +126,3 @@ export function profileListRoutes(services: Services): readonly Route[] {
     }),
   ];
 }
-
-const walksRefused = (): AppError =>
-  new AppError(
-    "rate_limited",
-    `${WALKS_AT_ONCE} searches, counts and rankings of this workspace are under way. Try again.`,
-    {
-      headers: { "Retry-After": "2" },
-    },
-  );

@@ -5,9 +5,8 @@ import { previewAudience } from "../../../commands/audiences/preview.js";
 import type { Services } from "../../../commands/services.js";
 import { countingAudiences } from "../../../core/audience/tallies.js";
 import { showTime } from "../../../core/event/time.js";
-import { AppError } from "../../../core/errors.js";
 import type { AudienceId, ProfileId } from "../../../core/ids.js";
-import { createAtOnce } from "../../access/at-once.js";
+import { createAtOnce, readsAtOnce } from "../../access/at-once.js";
 import { reply, route, type Route } from "../../route.js";
 import { answered } from "../../shapes/examples.js";
 import { idOf, record, TIME, UUID } from "../../shapes/fields.js";
@@ -19,12 +18,11 @@ const COUNT = Type.Integer({ minimum: 0 });
 const SAMPLE_MAX = 20;
 /** One may take ten seconds after it has read the ids of all profiles, and takes a part of each turn of the event loop. */
 const PREVIEWS_AT_ONCE = 4;
-const WAIT_MS = 5_000;
 
 /** Who is in an audience, and who would be in one of a rule. */
 export function memberRoutes(services: Services): readonly Route[] {
   const access = { kind: "role", role: "viewer" } as const;
-  const inTurn = createAtOnce({ max: PREVIEWS_AT_ONCE, waitMs: WAIT_MS, refusal: previewsRefused });
+  const inTurn = createAtOnce(readsAtOnce(PREVIEWS_AT_ONCE, "previews"));
   return [
     route({
       method: "get",
@@ -109,8 +107,3 @@ export function memberRoutes(services: Services): readonly Route[] {
     }),
   ];
 }
-
-const previewsRefused = (): AppError =>
-  new AppError("rate_limited", `${PREVIEWS_AT_ONCE} previews of this workspace are under way. Try again.`, {
-    headers: { "Retry-After": "2" },
-  });
