@@ -1,4 +1,10 @@
-import { completeErasure, continueErasure, isDeleted, type ContinueServices } from "../commands/erasures/continue.js";
+import {
+  completeErasure,
+  continueErasure,
+  isDeleted,
+  isRemoving,
+  type ContinueServices,
+} from "../commands/erasures/continue.js";
 import type { Purge } from "../commands/erasures/purge.js";
 import { isUnavailable } from "../core/errors.js";
 import { describeError } from "../core/log.js";
@@ -51,7 +57,7 @@ export function createErasureTask(deps: ErasureDeps): Task {
       for (let erasure: Erasure | null = begun; erasure !== null; erasure = await continueErasure(deps, erasure)) {
         if (erasure !== begun) away.delete(erasureId);
         if (isDeleted(erasure)) return erasure;
-        if (erasure !== begun && performance.now() >= end) break;
+        if (erasure !== begun && performance.now() >= end && !isRemoving(erasure)) break;
       }
       return "more";
     } catch (error) {

@@ -73,6 +73,9 @@ export const isDeleted = (erasure: Erasure): boolean => {
   return erasure.isGone && stage === "files" && handed.length === 0 && claimed === null;
 };
 
+/** It has counted what it has still to remove: another erasure of the same person would count that, too. */
+export const isRemoving = (erasure: Erasure): boolean => cursorOf(erasure).claimed !== null;
+
 /** Removes a piece of what is left of an erased person. Answers the record after it; null if another process has gone on meanwhile. */
 export async function continueErasure(services: ContinueServices, erasure: Erasure): Promise<Erasure | null> {
   const { workspace, erasureId } = erasure;

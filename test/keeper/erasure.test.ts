@@ -2,17 +2,18 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { silentLog } from "../../app/logger.js";
 import { AppError, isUnavailable } from "../../core/errors.js";
+import { showTime } from "../../core/event/time.js";
 import type { Erasure } from "../../core/identity/erasure.js";
-import type { WorkspaceId } from "../../core/ids.js";
+import { newId, type EventId, type WorkspaceId } from "../../core/ids.js";
 import { createErasureTask, type ErasureDeps } from "../../keeper/erasure.js";
 import { aWorkspace } from "../support/builders.js";
 import { erase, NOW } from "../support/identity/erasures.js";
-import { ann } from "../support/identity/snapshots.js";
+import { ann, bob } from "../support/identity/snapshots.js";
 import { createMemoryGraph, createMemoryState } from "../support/memory/graph.js";
 
 /**
  * Of people who are in no profile. The events of the workspaces that are too slow cannot be looked through, those of `lasting` take a whole
- * piece; those of `foreign` are of another installation.
+ * piece; those of `foreign` are of another installation. `damaged` names everybody, until it is dropped.
  */
 function begin() {
   const erasures = createMemoryGraph(createMemoryState());
@@ -20,6 +21,7 @@ function begin() {
   const lasting = new Set<WorkspaceId>();
   const foreign = new Set<WorkspaceId>();
   const asked: WorkspaceId[] = [];
+  const damaged = new Set<EventId>();
   const deps = {
     erasures,
     catalog: {
@@ -33,8 +35,10 @@ function begin() {
       naming: async (workspace: WorkspaceId) => {
         if (slow.has(workspace)) throw new AppError("unavailable", "MongoDB did not answer.");
         if (lasting.has(workspace)) await sleep(25);
-        return { found: [], next: null };
+        const times = { receivedAt: NOW - 1, effectiveTs: showTime(NOW - 1) };
+        return { found: [...damaged].map((eventId) => ({ kind: "damaged", eventId, ...times })), next: null };
       },
+      drop: async (_: WorkspaceId, events: readonly EventId[]) => events.filter((one) => damaged.delete(one)).length,
     },
     profiles: {},
     purge: { due: () => undefined, isDue: () => false, run: async () => true },
@@ -43,7 +47,7 @@ function begin() {
   } as unknown as ErasureDeps;
   const isCompleted = async ({ workspace, erasureId }: Erasure): Promise<boolean> =>
     (await erasures.findErasure(workspace, erasureId))!.completedAt !== null;
-  return { erasures, slow, lasting, foreign, asked, task: createErasureTask(deps), isCompleted };
+  return { erasures, slow, lasting, foreign, asked, damaged, task: createErasureTask(deps), isCompleted };
 }
 
 describe("The task that continues erasures", () => {
@@ -84,6 +88,21 @@ describe("The task that continues erasures", () => {
     lasting.add(ours.workspace);
     for (let pause = 0; pause === 0;) pause = await task.step();
     assert.ok(await isCompleted(ours));
+  });
+
+  it("removes what it has counted before it goes on with another, which would count it too", async () => {
+    const { erasures, lasting, damaged, task, isCompleted } = begin();
+    const { workspaceId } = aWorkspace();
+    const both = [await erase(erasures, workspaceId, ann), await erase(erasures, workspaceId, bob)];
+    lasting.add(workspaceId);
+    damaged.add(newId<EventId>());
+    for (let steps = 0; steps < 20; steps += 1) await task.step();
+    assert.deepEqual(await Promise.all(both.map(isCompleted)), [true, true]);
+    const counts = both.map(async ({ erasureId }) => (await erasures.findErasure(workspaceId, erasureId))!.removed);
+    assert.deepEqual(
+      (await Promise.all(counts)).map(({ events }) => events ?? 0),
+      [1, 0],
+    );
   });
 
   it("asks once in ten seconds whether one of another installation is its own", async () => {
