@@ -3,6 +3,8 @@ import type { LoadResult } from "./targets.js";
 
 /** The next request, complete as it goes on the wire (ASCII), or null when there is no more to send. */
 export type Supply = () => string | null;
+/** A supply that lets each request wait for its time. */
+export type PacedSupply = () => Promise<string | null>;
 
 interface LoadOptions {
   readonly port: number;
@@ -23,7 +25,7 @@ export function post(path: string, key: string | null, body: string): string {
 /** Connections are opened before `begin` is called, so that they do not count. */
 export async function runLoad(
   { port, connections, seconds }: LoadOptions,
-  supply: Supply,
+  supply: Supply | PacedSupply,
   begin: () => Promise<void> = async () => {},
 ): Promise<LoadResult> {
   const sockets = await Promise.all(Array.from({ length: connections }, () => connect(port)));
@@ -32,7 +34,7 @@ export async function runLoad(
     const latenciesMs: number[] = [];
     const start = performance.now();
     const until = start + seconds * 1_000;
-    const next: Supply = () => (performance.now() < until ? supply() : null);
+    const next = (): string | null | Promise<string | null> => (performance.now() < until ? supply() : null);
     await Promise.all(sockets.map((socket) => drive(socket, next, (ms) => void latenciesMs.push(ms))));
     return { operations: latenciesMs.length, seconds: (performance.now() - start) / 1_000, latenciesMs };
   } finally {
@@ -49,15 +51,23 @@ function connect(port: number): Promise<net.Socket> {
 }
 
 /** One connection: a request, its answer, the next request. Rejects on anything but a 2xx. */
-function drive(socket: net.Socket, next: Supply, record: (ms: number) => void): Promise<void> {
+function drive(
+  socket: net.Socket,
+  next: () => string | null | Promise<string | null>,
+  record: (ms: number) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let sentAt = 0;
     let pending: Buffer | null = null;
-    const send = (): void => {
-      const request = next();
+    const write = (request: string | null): void => {
       if (request === null) return resolve();
       sentAt = performance.now();
       socket.write(request, "latin1");
+    };
+    const send = (): void => {
+      const request = next();
+      if (request instanceof Promise) request.then(write, reject);
+      else write(request);
     };
     socket.on("data", (chunk: Buffer) => {
       pending = pending === null ? chunk : Buffer.concat([pending, chunk]);

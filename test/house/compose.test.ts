@@ -185,6 +185,14 @@ describe("docker-compose.yml: how the parts fit", () => {
       assert.match(service(name).healthcheck!.test.join(" "), /http:\/\/127\.0\.0\.1:8080\/readyz/);
   });
 
+  it("gives the service, and no server, the settings of a file that may be missing", () => {
+    for (const [name, one] of services)
+      assert.deepEqual(
+        one.env_file,
+        (OURS as readonly string[]).includes(name) ? [{ path: "settings.env", required: false }] : undefined,
+      );
+  });
+
   it("sets nothing that the service does not know", () => {
     for (const name of OURS)
       for (const variable of Object.keys(environment(name)))

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { collectBodies } from "../bodies.js";
-import { post, runLoad, type Supply } from "../load.js";
+import { post, runLoad, type PacedSupply, type Supply } from "../load.js";
 import { measure } from "../measure.js";
 import { median, tableOf, whole } from "../report.js";
 import { closeAll, startTargets } from "../targets.js";
@@ -29,6 +29,9 @@ const SMALL = 300;
 const EVENTS_PER_BATCH = 100;
 /** In a window, for each gateway: enough for the fast paths, few enough for a database that does one thing at a time. */
 const EVENTS = { single: 3_000, batch: 4_000 } as const;
+/** Of what one gateway and one worker can do: with three of them, the servers are not yet the limit. */
+const STEADY_SHARE = 0.25;
+const STEADY_SECONDS = 20;
 /** Windows that count for nothing: each process compiles its code anew. */
 const WARM_UP = 2;
 const PARTITIONS = 4;
@@ -37,26 +40,52 @@ const SETTLE_MS = 5_000;
 const IDLE_SECONDS = 10;
 const YARDSTICK = "tuned Express echo, 300 B";
 
-type Kind = keyof typeof EVENTS;
-const TITLES: Readonly<Record<Kind, string>> = {
-  single: "collect until folded, 300 B",
-  batch: `batch of ${EVENTS_PER_BATCH} until folded, per event, 300 B`,
-};
+/** What is sent in a window, to each gateway. */
+interface Load {
+  readonly title: string;
+  readonly events: number;
+  readonly inBatches: boolean;
+  /** Events a second; null: as fast as they are answered. */
+  readonly perSecond: number | null;
+}
+
+const FULL: readonly Load[] = [
+  { title: "collect until folded, 300 B", events: EVENTS.single, inBatches: false, perSecond: null },
+  {
+    title: `batch of ${EVENTS_PER_BATCH} until folded, per event, 300 B`,
+    events: EVENTS.batch,
+    inBatches: true,
+    perSecond: null,
+  },
+];
+
+/** The load grows with the processes, as it does for someone who adds them because it grew. */
+const steady = (perSecond: number): Load => ({
+  title: `collect until folded, 300 B, ${perSecond}/s to each gateway`,
+  events: perSecond * STEADY_SECONDS,
+  inBatches: false,
+  perSecond,
+});
 
 /** Prints, for each number of processes, what an event costs each of them until it is folded. */
 export async function benchScale(options: ScaleOptions, tell: (line: string) => void): Promise<void> {
   const lines: string[][] = [];
   const echo = await yardstick(options);
   tell(`${YARDSTICK}: ${echo.toFixed(1)} µs`);
+  let rate: number | null = null;
   for (const size of options.sizes) {
     // At least as many as the most workers, and the same for all rows, because each queue costs something.
     const site = await openSite(options.servers, size, Math.max(...options.sizes) === 1 ? 1 : PARTITIONS);
     try {
-      const sampled = new Map<Kind, readonly Sample[]>();
-      for (const kind of ["single", "batch"] as const)
-        sampled.set(kind, await sample(site, kind, options.rounds, (line) => tell(`${size} + ${size}  ${line}`)));
+      const sampled = new Map<Load, readonly Sample[]>();
+      const run = async (load: Load): Promise<void> =>
+        void sampled.set(load, await sample(site, load, options.rounds, (line) => tell(`${size} + ${size}  ${line}`)));
+      for (const load of FULL) await run(load);
+      // What the first site can do decides for all, so that each process has as much to do on every site.
+      rate ??= Math.round(STEADY_SHARE * median(sampled.get(FULL[0]!)!.map(({ perSecond }) => perSecond)));
+      await run(steady(rate));
       const idle = await idleOf(site);
-      const rows = [...sampled].map(([kind, samples]) => rowOf(kind, size, samples, { echo, idle }));
+      const rows = [...sampled].map(([load, samples]) => rowOf(load, size, samples, { echo, idle }));
       tell(tableOf(HEAD, rows));
       lines.push(...rows);
     } finally {
@@ -84,14 +113,14 @@ interface Reference {
   readonly idle: number;
 }
 
-function rowOf(kind: Kind, size: number, samples: readonly Sample[], { echo, idle }: Reference): string[] {
+function rowOf(load: Load, size: number, samples: readonly Sample[], { echo, idle }: Reference): string[] {
   const of = (figure: (sample: Sample) => number): number => median(samples.map(figure));
   const both = of(({ cpu }) => sum(MODES.flatMap((mode) => cpu[mode])));
   // The parts show whether the work is shared evenly.
   const parts = (mode: Mode): string =>
     Array.from({ length: size }, (_, n) => of(({ cpu }) => cpu[mode][n]!).toFixed(0)).join(" + ");
   return [
-    TITLES[kind],
+    load.title,
     `${size} + ${size}`,
     parts("gateway"),
     parts("worker"),
@@ -114,27 +143,28 @@ async function idleOf(site: Site): Promise<number> {
 
 async function sample(
   site: Site,
-  kind: Kind,
+  load: Load,
   rounds: number,
   tell: (line: string) => void,
 ): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
   for (let round = 1 - WARM_UP; round <= rounds; round += 1) {
-    const one = await window(site, kind);
-    tell(`${round < 1 ? "warm-up" : `round ${round}/${rounds}`}  ${TITLES[kind]}: ${whole(one.perSecond)}/s`);
+    const one = await window(site, load);
+    tell(`${round < 1 ? "warm-up" : `round ${round}/${rounds}`}  ${load.title}: ${whole(one.perSecond)}/s`);
     if (round > 0) samples.push(one);
   }
   return samples;
 }
 
-async function window(site: Site, kind: Kind): Promise<Sample> {
-  const events = EVENTS[kind] * site.ports.length;
-  const supply = supplyOf(site.key, kind, events);
+async function window(site: Site, load: Load): Promise<Sample> {
+  const events = load.events * site.ports.length;
+  const supply = supplyOf(site.key, load.inBatches, events);
+  const paced = load.perSecond === null ? supply : at(load.perSecond * site.ports.length, supply);
   const [storedBefore, examinedBefore] = [await site.stored(), await site.examined()];
   const [gateways, workers] = [await site.cpu("gateway"), await site.cpu("worker")];
   const began = performance.now();
   const connections = Math.ceil(CONNECTIONS / site.ports.length);
-  await Promise.all(site.ports.map((port) => runLoad({ port, connections, seconds: Infinity }, supply)));
+  await Promise.all(site.ports.map((port) => runLoad({ port, connections, seconds: Infinity }, paced)));
   // From here on a gateway only waits.
   const gatewaysAfter = await site.cpu("gateway");
   await site.idle(storedBefore + events);
@@ -150,7 +180,7 @@ async function window(site: Site, kind: Kind): Promise<Sample> {
 }
 
 /** As the bench of one process sends them: one in ten is of somebody new. */
-function supplyOf(key: string, kind: Kind, events: number): Supply {
+function supplyOf(key: string, inBatches: boolean, events: number): Supply {
   const body = collectBodies(SMALL, new Date().toISOString());
   const from = Math.floor(performance.now() * 1_000);
   let sent = 0;
@@ -160,11 +190,23 @@ function supplyOf(key: string, kind: Kind, events: number): Supply {
     sent += 1;
     return body(from + person);
   };
-  if (kind === "single") return () => (sent < events ? post("/v1/collect", key, next()) : null);
+  if (!inBatches) return () => (sent < events ? post("/v1/collect", key, next()) : null);
   return () =>
     sent < events
       ? post("/v1/collect/batch", key, `{"events":[${Array.from({ length: EVENTS_PER_BATCH }, next).join(",")}]}`)
       : null;
+}
+
+/** Requests that are behind their time are sent at once. */
+function at(perSecond: number, supply: Supply): PacedSupply {
+  const began = performance.now();
+  let sent = 0;
+  return async () => {
+    const due = began + (sent++ * 1_000) / perSecond;
+    const wait = due - performance.now();
+    if (wait > 1) await sleep(wait);
+    return supply();
+  };
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

@@ -26,9 +26,13 @@ export const ownerKeyOf = (program: Program): string =>
  * Starts the program with nothing of this process's environment but the path of its tools, and patience for a busy machine. Its stderr can
  * be an open file.
  */
-export function run(settings: Readonly<Record<string, string>>, errors: "pipe" | number = "pipe"): Program {
+export function run(
+  settings: Readonly<Record<string, string>>,
+  errors: "pipe" | number = "pipe",
+  main = MAIN,
+): Program {
   const environment = { PATH: process.env["PATH"] ?? "", PORT: "0", SCHEMA_COMPILE_MS: "5000", ...settings };
-  const child: ChildProcess = spawn(process.execPath, ["--enable-source-maps", "--max-semi-space-size=32", MAIN], {
+  const child: ChildProcess = spawn(process.execPath, ["--enable-source-maps", "--max-semi-space-size=32", main], {
     env: environment,
     stdio: ["pipe", "pipe", errors],
   });
