@@ -3,6 +3,7 @@ import { MongoClient, type Db, type MongoClientOptions } from "mongodb";
 import { ConfigError } from "../../core/config.js";
 import { AppError } from "../../core/errors.js";
 import { networkCodeOf, refusalOf, toAppError } from "./failure.js";
+import { renewWhereHung } from "./renewal.js";
 
 export interface MongoOptions {
   /** `mongodb://user:password@host:port/database`; without a database it is `onym`. */
@@ -13,6 +14,8 @@ export interface MongoOptions {
   readonly deadlineMs?: number;
   /** How long the start waits for the server. */
   readonly startMs?: number;
+  /** After so long without an answer, the driver is taken for hung, and connects anew. */
+  readonly hungMs?: number;
 }
 
 /** The connection that all ports on MongoDB share. Who opens it closes it, after the ports. */
@@ -32,6 +35,8 @@ export interface Mongo {
 /** Below the 4 s within which a silent server must show, above the socket's own limit, which frees the connection. */
 const DEADLINE_MS = 3_500;
 const START_MS = 8_000;
+/** Above the 14 s of a call that finds a server, a connection and an answer at the last moment, and is repeated once. */
+const HUNG_MS = 30_000;
 const CLOSE_MS = 2_000;
 const PING_MS = 900;
 const RETRY_MS = 250;
@@ -79,22 +84,31 @@ const OPTIONS = {
  * once for what waiting does not mend, and after `startMs` when no server answers.
  */
 export async function openMongo(options: MongoOptions): Promise<Mongo> {
-  const { url, onError, deadlineMs = DEADLINE_MS, startMs = START_MS } = options;
+  const { url, onError, deadlineMs = DEADLINE_MS, startMs = START_MS, hungMs = HUNG_MS } = options;
   const { client, db } = createClient(url);
-  await firstAnswer(client, db, startMs);
+  const renewal = renewWhereHung(client, {
+    hungMs,
+    onRenew: () => onError("The driver of MongoDB hangs, so it connects anew.", new Error("hung")),
+  });
+  try {
+    await firstAnswer(client, db, startMs);
+  } catch (error) {
+    await renewal.stop();
+    throw error;
+  }
   const isAway = watchSilence(client, onError);
   let closing: Promise<void> | null = null;
   const callWithin = async <T>(limitMs: number, work: () => Promise<T>): Promise<T> => {
     if (closing !== null) throw new AppError("unavailable", "The database is closed.");
     // The driver would look for a server for 2 s each time; its monitor knows already, and tells when one is back.
     if (isAway()) throw new AppError("unavailable", "The database is away.");
-    return within(limitMs, work());
+    return within(limitMs, renewal.watch(work()));
   };
   return {
     db,
     call: (work) => callWithin(deadlineMs, work),
     ready: async () => void (await callWithin(PING_MS, () => db.command({ ping: 1 }))),
-    close: () => (closing ??= closeClient(client)),
+    close: () => (closing ??= renewal.stop().then(() => closeClient(client))),
   };
 }
 

@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MongoClient } from "mongodb";
+
+interface RenewalOptions {
+  /** Longer than any heartbeat and any call that still ends, milliseconds. */
+  readonly hungMs: number;
+  /** Called before each renewal. */
+  readonly onRenew: () => void;
+}
+
+export interface Renewal {
+  /** The same promise; one that does not settle shows that the driver hangs. */
+  watch<T>(call: Promise<T>): Promise<T>;
+  /** Resolves when no renewal is under way, and none will begin. */
+  stop(): Promise<void>;
+}
+
+/** Hung is what was quiet for all of these looks: a process that was stopped for a minute looks once, and hears its driver before the next. */
+const LOOKS = 10;
+const CLOSE_MS = 5_000;
+
+/**
+ * Connects anew where the driver hangs. What the driver (7.8.0) writes to a socket that has ended, but whose end it has not been told
+ * yet, it waits for ever to have written. If a heartbeat does that, the server stays unknown also when it is back; a call keeps its
+ * place in the pool. Collections that were opened before work on through the new connections.
+ */
+export function renewWhereHung(client: MongoClient, { hungMs, onRenew }: RenewalOptions): Renewal {
+  /** Looks since something was heard: from each server, and from each call. */
+  const servers = new Map<string, number>();
+  const calls = new Map<Promise<unknown>, number>();
+  client.on("serverHeartbeatSucceeded", ({ connectionId }) => servers.set(connectionId, 0));
+  client.on("serverHeartbeatFailed", ({ connectionId }) => servers.set(connectionId, 0));
+  client.on("serverOpening", ({ address }) => servers.set(address, 0));
+  client.on("serverClosed", ({ address }) => servers.delete(address));
+  let isConnected = true;
+  let renewing: Promise<void> | null = null;
+
+  const renew = async (): Promise<void> => {
+    if (isConnected) {
+      onRenew();
+      calls.clear();
+      isConnected = false;
+      // It may wait for what hangs.
+      await Promise.race([client.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
+    }
+    await client.connect();
+    isConnected = true;
+  };
+  const look = (): void => {
+    if (renewing !== null) return;
+    for (const quiet of [servers, calls] as const) countIn(quiet);
+    if (isConnected && !isHung(servers) && !isHung(calls)) return;
+    // While no server answers, the next look tries again.
+    renewing = renew()
+      .catch(() => {})
+      .finally(() => (renewing = null));
+  };
+  const timer = setInterval(look, hungMs / LOOKS).unref();
+  return {
+    watch: (call) => {
+      calls.set(call, 0);
+      const forget = (): void => void calls.delete(call);
+      call.then(forget, forget);
+      return call;
+    },
+    stop: async () => {
+      clearInterval(timer);
+      await renewing;
+    },
+  };
+}
+
+function countIn(quiet: Map<unknown, number>): void {
+  for (const [key, looks] of quiet) quiet.set(key, looks + 1);
+}
+
+const isHung = (quiet: ReadonlyMap<unknown, number>): boolean => [...quiet.values()].some((looks) => looks > LOOKS);
