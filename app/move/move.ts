@@ -25,6 +25,7 @@ import {
   requireStanding,
   withCatalogPlace,
   type Side,
+  type TimeThere,
 } from "./side.js";
 
 export interface MoveOptions {
@@ -51,12 +52,7 @@ export async function move({ from, to, log, progress }: MoveOptions): Promise<re
     const moveId = standing ?? newId<string>();
     const leaving = await leave(source, moveId, standing === null, nameOf(to));
     const arriving: MoveMark = { moveId, state: "arriving", other: nameOf(from) };
-    try {
-      await prepare(to, log, arriving, leaving, await source.backends.catalog.secret());
-    } catch (error) {
-      if (standing === null) await markAll(source.backends.places, null);
-      throw error;
-    }
+    await prepare(source, { to, log }, arriving, leaving, standing === null);
     const target = await openSide(to, log);
     try {
       const isCopied = leaving.state === "left";
@@ -124,41 +120,67 @@ async function standingMove({ backends: { places } }: Side): Promise<string | nu
 
 /** Marks first and looks then; a process that starts shows itself first and looks then. One of the two sees the other. */
 async function leave(source: Side, moveId: string, isFirst: boolean, other: string): Promise<MoveMark> {
-  const { places } = source.backends;
+  const { places, catalog } = source.backends;
   const mark: MoveMark = { moveId, state: "leaving", other };
   const standing = await places[0].mark();
   if (standing?.state === "left") return standing;
   await markAll(places, mark);
-  if (await isUsed(source)) {
+  try {
+    await requireUnused(places[0], source.config.MONGODB_URL === "" ? null : () => catalog.timeKept());
+  } catch (error) {
     if (isFirst) await markAll(places, null);
-    throw new ConfigError(`${places[0].name}: a process of the service uses it: stop all of them first`);
+    throw error;
   }
   return mark;
 }
 
-/** The embedded file has a lock, so whoever opened it is alone. */
-async function isUsed({ config, backends: { catalog } }: Side): Promise<boolean> {
-  if (config.MONGODB_URL === "") return false;
-  const before = await catalog.timeKept();
+/** Throws where a process of the service keeps the time. */
+async function requireUnused({ name }: Place, time: TimeThere): Promise<void> {
+  if (time === null) return;
+  const before = await time();
   await sleep(LOOK_MS);
-  const after = await catalog.timeKept();
+  const after = await time();
   // A process of an earlier build raises the time alone.
-  return after.beats > before.beats || after.ms > before.ms;
+  if (after.beats > before.beats || after.ms > before.ms)
+    throw new ConfigError(`${name}: a process of the service uses it: stop all of them first`);
 }
 
-/** Marks the catalog's place and gives it the secret, if it is empty or of this move. */
-const prepare = (to: Config, log: Log, arriving: MoveMark, left: MoveMark, secret: Buffer): Promise<void> =>
-  withCatalogPlace(to, log, async (place) => {
-    // A move that was over but for its last marks is ended; it is not begun anew. The catalog's mark is the last one.
-    if (left.state === "left" && (await place.mark())?.moveId !== left.moveId)
-      throw new ConfigError(`it was moved to ${left.other} already: to move it on, move it from there`);
-    await requireRoom(place, arriving.moveId);
-    const former = await place.secret();
-    // A service was started there once. Before the marks: whatever breaks here, it is as it was.
-    if (former !== null && !former.equals(secret)) await disownQueue(to, log, former);
-    await place.setMark(arriving);
-    await place.adopt(secret);
-  });
+/** Fills the catalog's place with mark and secret, if it is empty or of this move. */
+async function prepare(
+  source: Side,
+  { to, log }: Pick<MoveOptions, "to" | "log">,
+  arriving: MoveMark,
+  left: MoveMark,
+  isFirst: boolean,
+): Promise<void> {
+  let isMarkedThere = false;
+  try {
+    await withCatalogPlace(to, log, async (place, time) => {
+      // A move that was over but for its last marks is ended; it is not begun anew. The catalog's mark is the last one.
+      if (left.state === "left" && (await place.mark())?.moveId !== left.moveId)
+        throw new ConfigError(`it was moved to ${left.other} already: to move it on, move it from there`);
+      await requireRoom(place, arriving.moveId);
+      isMarkedThere = true;
+      try {
+        await patiently(() => place.setMark(arriving));
+        const former = await patiently(() => place.secret());
+        // A service was started there once. One that runs has read that secret, and would go on with it.
+        if (former !== null) await requireUnused(place, time);
+        const secret = await source.backends.catalog.secret();
+        if (former !== null && !former.equals(secret)) await disownQueue(to, log, former);
+        await patiently(() => place.adopt(secret));
+      } catch (error) {
+        if (isFirst) await markAll([place], null);
+        isMarkedThere = !isFirst;
+        throw error;
+      }
+    });
+  } catch (error) {
+    // A mark that stays there is of this move alone, so only while it is marked here can it be run again.
+    if (isFirst && !isMarkedThere) await markAll(source.backends.places, null);
+    throw error;
+  }
+}
 
 /** The places beside the catalog's, the log of erasures, and the queue. */
 async function requireTarget(source: Side, target: Side, arriving: MoveMark, isFirst: boolean): Promise<void> {

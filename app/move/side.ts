@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigError, graphsOf, type Config } from "../../core/config.js";
 import type { Log } from "../../core/log.js";
+import type { CatalogStore } from "../../core/ports/catalog-store.js";
 import type { CatalogPlace, MoveMark, Place, QueueCopying } from "../../core/ports/copying.js";
 import { createEmbeddedPlace } from "../../store/embedded/copy/place.js";
 import { openEmbedded } from "../../store/embedded/open.js";
@@ -30,30 +31,36 @@ export async function openSide(config: Config, log: Log): Promise<Side> {
   }
 }
 
+/** The time that processes keep there; null for a file, which has a lock: whoever opened it is alone. */
+export type TimeThere = CatalogStore["timeKept"] | null;
+
 /** The catalog's place, opened before the ports are: they would make a secret of their own. */
 export async function withCatalogPlace<T>(
   config: Config,
   log: Log,
-  use: (place: CatalogPlace) => Promise<T>,
+  use: (place: CatalogPlace, time: TimeThere) => Promise<T>,
 ): Promise<T> {
   const onError = (message: string): void => log.warn({}, message);
   if (config.MONGODB_URL === "") {
     const { DATA_DIR: dataDir, CHECKPOINT_MS: checkpointMs } = config;
     const store = await openEmbedded({ dataDir, checkpointMs, onError });
     try {
-      return await use(createEmbeddedPlace(store.database, dataDir));
+      return await use(createEmbeddedPlace(store.database, dataDir), null);
     } finally {
       await store.close();
     }
   }
-  const [{ openMongo }, { createMongoPlace }, { placeName }] = await Promise.all([
+  const [{ openMongo }, { createSession }, { createTime }, { createMongoPlace }, { placeName }] = await Promise.all([
     import("../../store/mongo/open.js"),
+    import("../../store/mongo/session.js"),
+    import("../../store/mongo/catalog/time.js"),
     import("../../store/mongo/copy/place.js"),
     import("../documents.js"),
   ]);
   const mongo = await openMongo({ url: config.MONGODB_URL, onError });
   try {
-    return await use(createMongoPlace({ mongo, name: placeName(config.MONGODB_URL) }));
+    const { timeKept } = createTime(mongo, createSession(mongo));
+    return await use(createMongoPlace({ mongo, name: placeName(config.MONGODB_URL) }), timeKept);
   } finally {
     await mongo.close();
   }

@@ -136,6 +136,28 @@ describe("npm run move", () => {
       for (const side of [from, to]) await stop(await started(side));
     }));
 
+  it("leaves no mark where it fails before it has begun, so it may be run again", () =>
+    withFolder(async (folder) => {
+      const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
+      const { seen, answers } = await anInstallation(from);
+      const { openSide } = await import("../../app/move/side.js");
+      await (await openSide(configOf(to), silentLog)).close();
+      const change = async (sql: string): Promise<void> => {
+        const store = await openEmbedded({ dataDir: to, checkpointMs: 60_000, onError: quietly });
+        store.database.prepare(sql).run([]);
+        await store.close();
+      };
+      await change("CREATE TRIGGER full BEFORE INSERT ON secrets BEGIN SELECT RAISE(ABORT, 'broken'); END");
+      const sides = { from: configOf(from), to: configOf(to), log: silentLog, progress: quietly };
+      await assert.rejects(move(sides), /broken/);
+      await stop(await started(from));
+      await change("DROP TRIGGER full");
+      await move(sides);
+      const app = await started(to);
+      assert.deepEqual(await Promise.all(seen.map((one) => answersOf(app.url, one))), answers);
+      await stop(app);
+    }));
+
   it("refuses a folder with the log of other erasures, and goes on behind the beginning of its own", () =>
     withFolder(async (folder) => {
       const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];

@@ -172,10 +172,15 @@ describe("npm run move to servers and back", () => {
     );
   });
 
-  it("moves into servers on which a service was started once, and never used", async () => {
+  it("moves into servers on which a service was started and never used, once no process of it runs any more", async () => {
     const from = path.join(folder, "from");
     const { seen, answers } = await anInstallation(from);
-    await withService(places, async () => undefined);
+    await withService(places, async () => {
+      const refused = await runMove(places, ["--from", from, "--to-env"]);
+      assert.deepEqual([refused.status, refused.stdout], [2, ""]);
+      assert.match(refused.stderr, /mongodb:.*: a process of the service uses it/);
+    });
+    for (const side of [ofFolder(from), places]) await withService(side, async () => undefined);
     const moved = await runMove(places, ["--from", from, "--to-env"]);
     assert.equal(moved.status, 0, moved.stderr);
     const there = await withService(places, (app) => Promise.all(seen.map((one) => answersOf(app.url, one))));
