@@ -20,14 +20,16 @@ export async function startClock(deps: {
 }): Promise<Clock & { readonly isSure: () => boolean }> {
   const { catalog, machine, steady, isShared, lifecycle } = deps;
   const clock = createClock(machine);
-  const { ms: last } = await catalog.timeKept();
+  // Not the latest: a process that is not sure keeps that, too, and the next start would believe it.
+  const { sureMs: last } = await catalog.timeKept();
   const isSure = createSureness({ machine, steady, now: clock.now, last });
   let isAsked = true;
   const keep = async (): Promise<void> => {
     // A service that nobody uses writes nothing.
     if (!isAsked && !isShared) return;
     isAsked = false;
-    clock.follow(await catalog.advanceTime(clock.now(), believableUntil(machine())));
+    const at = machine();
+    clock.follow(await catalog.advanceTime(clock.now(), believableUntil(at), isSure() ? at : null));
     newIdsFrom(clock.now());
   };
   // While the store is away this process goes on with the time that it knows.

@@ -45,8 +45,9 @@ const JUMP_MS = 3_600_000;
 const SETTLE_MS = 3_600_000;
 
 /**
- * Whether what cannot be taken back may go by the machine's clock. Not for an hour after that went ahead of `steady`, which never jumps, or
- * of `last`, the time before the start (0: unknown), by more than an hour; nor while `now` is as far ahead of it, as another process' clock is.
+ * Whether what cannot be taken back may go by the machine's clock. Not for an hour after that went ahead by more than an hour of `steady`,
+ * which never jumps, or of `last`, the latest time before the start of which a process was sure (0: none); nor while `now` is as far
+ * ahead of it, as another process' clock is.
  */
 export function createSureness(deps: {
   readonly machine: () => number;

@@ -210,7 +210,8 @@ async function copyAll(source: Side, target: Side, progress: Progress): Promise<
   const tallies = [...stores, await copyQueue(source, target, progress)];
   requireEqual(tallies, "the copy is not equal, and nothing was marked as moved");
   await patiently(() => copyErasureLog(source, target));
-  await target.backends.catalog.advanceTime((await source.backends.catalog.timeKept()).ms, Infinity);
+  const { ms, sureMs } = await source.backends.catalog.timeKept();
+  await target.backends.catalog.advanceTime(ms, Infinity, sureMs);
   return tallies;
 }
 

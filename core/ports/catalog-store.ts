@@ -15,6 +15,8 @@ import type { Page, Port } from "./port.js";
 
 export interface TimeKept {
   readonly ms: number;
+  /** The last one that a process was sure of. */
+  readonly sureMs: number;
   readonly beats: number;
 }
 
@@ -23,10 +25,11 @@ export interface CatalogStore extends Port {
   secret(): Promise<Buffer>;
   /**
    * Keeps the latest time that any process named, milliseconds since 1970, and answers it. Where the one that is kept is later
-   * than `believable`, this one takes its place. Belongs to no workspace.
+   * than `believable`, this one takes its place. Where `sureMs` is given, that is kept beside it, in place of the former. Belongs to no
+   * workspace.
    */
-  advanceTime(ms: number, believable: number): Promise<number>;
-  /** The time that is kept, 0 at first, and a number that every `advanceTime` raises, also of another process and where no time changes. */
+  advanceTime(ms: number, believable: number, sureMs: number | null): Promise<number>;
+  /** The times that are kept, 0 at first, and a number that every `advanceTime` raises, also of another process and where no time changes. */
   timeKept(): Promise<TimeKept>;
   /** Stores workspace and owner key in one step. */
   createWorkspace(workspace: Workspace, ownerKey: KeyRecord): Promise<void>;

@@ -229,7 +229,7 @@ describe("npm run move", () => {
       assert.match(none.stderr, /no move from here is under way/);
     }));
 
-  it("moves what is still queued, with its tries", () =>
+  it("moves what is still queued, with its tries, and the times that are kept", () =>
     withFolder(async (folder) => {
       const [from, to] = [path.join(folder, "from"), path.join(folder, "to")];
       await mkdir(from);
@@ -240,11 +240,14 @@ describe("npm run move", () => {
         { message: Buffer.from("second"), attempts: 3, failedAt: 1_772_359_200_000, crashes: 1 },
       ];
       await source.queue.load(rows);
+      await source.backends.catalog.advanceTime(2_000, Infinity, 1_000);
       await source.close();
       await move({ from: configOf(from), to: configOf(to), log: silentLog, progress: quietly });
       const target = await openSide(configOf(to), silentLog);
       const found = [];
       for await (const portion of target.queue.messages()) found.push(...portion);
+      const { ms, sureMs } = await target.backends.catalog.timeKept();
+      assert.deepEqual([ms, sureMs], [2_000, 1_000]);
       await target.close();
       assert.deepEqual(found, rows);
     }));

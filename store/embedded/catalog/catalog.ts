@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Database, Tables } from "../../../core/database.js";
-import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import type { CatalogStore, TimeKept } from "../../../core/ports/catalog-store.js";
 import { createBackfills } from "./backfills.js";
 import { createDatasets } from "./datasets.js";
 import { createImports } from "./imports.js";
@@ -14,19 +14,20 @@ import { createSession } from "../session.js";
 const SECRET_BYTES = 32;
 const CLOCK_TABLE: Tables = {
   part: "clock",
-  format: 1,
-  sql: "CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), ms INTEGER NOT NULL)",
+  format: 2,
+  sql: "CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), ms INTEGER NOT NULL, sure_ms INTEGER NOT NULL)",
 };
 
 /** What clients register, and who they are. */
 export function createEmbeddedCatalog({ database }: { readonly database: Database }): CatalogStore {
   const session = createSession(database);
   createTables(database, CLOCK_TABLE);
-  const keep = database.prepare(
-    "INSERT INTO clock (id, ms) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET ms = excluded.ms",
-  );
-  const latest = database.prepare("SELECT ms FROM clock");
-  const kept = (): number => Number(latest.get([])?.[0] ?? 0);
+  const keep = database.prepare("INSERT OR REPLACE INTO clock (id, ms, sure_ms) VALUES (1, ?, ?)");
+  const latest = database.prepare("SELECT ms, sure_ms FROM clock");
+  const kept = (): Pick<TimeKept, "ms" | "sureMs"> => {
+    const [ms, sureMs] = latest.get([]) ?? [];
+    return { ms: Number(ms ?? 0), sureMs: Number(sureMs ?? 0) };
+  };
   /** In memory: the file has one process. */
   let beats = 0;
   const makeSecret = database.prepare("INSERT INTO secrets (id, secret) VALUES (1, ?) ON CONFLICT (id) DO NOTHING");
@@ -37,15 +38,15 @@ export function createEmbeddedCatalog({ database }: { readonly database: Databas
         makeSecret.run([randomBytes(SECRET_BYTES)]);
         return secret.get([])![0] as Buffer;
       }),
-    advanceTime: (ms, believable) =>
+    advanceTime: (ms, believable, sureMs) =>
       session.write(() => {
         beats += 1;
         const before = kept();
-        if (before >= ms && before <= believable) return before;
-        keep.run([ms]);
-        return ms;
+        const after = before.ms >= ms && before.ms <= believable ? before.ms : ms;
+        keep.run([after, sureMs ?? before.sureMs]);
+        return after;
       }),
-    timeKept: () => session.read(() => ({ ms: kept(), beats })),
+    timeKept: () => session.read(() => ({ ...kept(), beats })),
     ...createKeys(database, session),
     ...createSchemas(database, session),
     ...createDatasets(database, session),

@@ -6,6 +6,7 @@ import type { Session } from "../session.js";
 interface ClockDocument {
   readonly _id: "clock";
   readonly ms: number;
+  readonly sureMs?: number;
   /** Missing where only an earlier build wrote it. */
   readonly beats?: number;
 }
@@ -14,11 +15,11 @@ interface ClockDocument {
 export function createTime({ db }: Mongo, { call }: Session): Pick<CatalogStore, "advanceTime" | "timeKept"> {
   const settings = db.collection<ClockDocument>("settings");
 
-  const advance = (ms: number): Promise<ClockDocument | null> =>
+  const advance = (ms: number, sureMs: number | null): Promise<ClockDocument | null> =>
     call(() =>
       settings.findOneAndUpdate(
         { _id: "clock" },
-        { $max: { ms }, $inc: { beats: 1 } },
+        { $max: { ms }, $inc: { beats: 1 }, ...(sureMs === null ? {} : { $set: { sureMs } }) },
         { upsert: true, returnDocument: "after" },
       ),
     );
@@ -28,19 +29,19 @@ export function createTime({ db }: Mongo, { call }: Session): Pick<CatalogStore,
     call(() => settings.updateOne({ _id: "clock", ms: { $gt: believable } }, { $set: { ms } }));
 
   return {
-    advanceTime: async (ms, believable) => {
+    advanceTime: async (ms, believable, sureMs) => {
       // Two processes may make it at once; for the second one it is there then.
-      const kept = await advance(ms).catch((error: unknown) => {
+      const kept = await advance(ms, sureMs).catch((error: unknown) => {
         if (!isDuplicateKey(error)) throw error;
-        return advance(ms);
+        return advance(ms, sureMs);
       });
       if (kept!.ms <= believable) return kept!.ms;
       await replace(ms, believable);
-      return (await advance(ms))!.ms;
+      return (await advance(ms, sureMs))!.ms;
     },
     timeKept: async () => {
       const kept = await call(() => settings.findOne({ _id: "clock" }));
-      return { ms: kept?.ms ?? 0, beats: kept?.beats ?? 0 };
+      return { ms: kept?.ms ?? 0, sureMs: kept?.sureMs ?? 0, beats: kept?.beats ?? 0 };
     },
   };
 }
