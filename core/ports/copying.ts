@@ -233,7 +233,7 @@ export interface MessageRow {
 
 /** The messages of a queue that nobody consumes. */
 export interface QueueCopying {
-  /** All of them, in portions; they stay in the queue. */
+  /** All of them, in portions, each of which ends where its messages reach 8 MB; they stay in the queue. */
   messages(): AsyncIterable<readonly MessageRow[]>;
   /** Adds them, durably; each is due at once. Its bound does not count: they were accepted before. */
   load(rows: readonly MessageRow[]): Promise<void>;

@@ -1,5 +1,6 @@
 import type { Connection } from "rabbitmq-client";
 import type { MessageRow, QueueCopying } from "../../core/ports/copying.js";
+import { PAGE_BYTES_MAX } from "../copy-pages.js";
 import { closeConnection, openConnection, type OnError } from "./connection.js";
 import { codeOf } from "./codes.js";
 import { CRASHES_GIVEN_UP } from "./consumer/consumer.js";
@@ -81,15 +82,18 @@ async function* messagesOf(
   const all = await queues();
   const channel = await connection.acquire();
   try {
-    let portion: MessageRow[] = [];
+    let [portion, bytes]: [MessageRow[], number] = [[], 0];
     for (const queue of all)
       for (let got = await channel.basicGet({ queue }); got !== undefined; got = await channel.basicGet({ queue })) {
         const { attempts, failedAt, crashes } = readHeaders(got.headers);
         const counts = { attempts, failedAt: failedAt || null, crashes: queue === dead ? CRASHES_GIVEN_UP : crashes };
-        for (const message of unpackList(bytesOf(got.body))) portion.push({ message, ...counts });
-        if (portion.length < MESSAGES_PER_PORTION) continue;
-        yield portion;
-        portion = [];
+        for (const message of unpackList(bytesOf(got.body))) {
+          portion.push({ message, ...counts });
+          bytes += message.length;
+          if (portion.length < MESSAGES_PER_PORTION && bytes < PAGE_BYTES_MAX) continue;
+          yield portion;
+          [portion, bytes] = [[], 0];
+        }
       }
     if (portion.length > 0) yield portion;
   } finally {

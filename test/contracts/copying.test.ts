@@ -5,6 +5,7 @@ import {
   copiedGraphBackends,
   copiedMemberBackends,
   placeBackends,
+  queueCopyingBackends,
 } from "../support/copying/backends.js";
 import { identifierKey } from "../../core/event/event.js";
 import { newId } from "../../core/ids.js";
@@ -15,6 +16,7 @@ import { fillMembers, memberCopyingContract, ofThese } from "./copying-members.c
 import { damageContract } from "./events/damage.contract.js";
 import { documentCopyingContract, fillDocuments, graphCopyingContract } from "./copying.contract.js";
 import { placeContract } from "./place.contract.js";
+import { queueCopyingContract } from "./queue-copying.contract.js";
 import { verifyGraphContract, type VerifiedGraph } from "./verify-graph.contract.js";
 
 /** Neo4j is shared by all tests: what others stored before is not read again for each sentence. All its ids and keys begin with a time. */
@@ -39,6 +41,7 @@ runContract("Copying of the graph", graphCopyingContract, copiedGraphBackends);
 runContract("The place of a catalog", placeContract, placeBackends);
 runContract("Verifying the graph", verifyGraphContract, copiedGraphBackends.map(sinceNow));
 runContract("Copying of members", memberCopyingContract, copiedMemberBackends);
+runContract("Copying of the queue", queueCopyingContract, queueCopyingBackends);
 runContract("Copying of the documents", documentCopyingContract, copiedDocumentBackends);
 runContract("EventStore with damaged rows", damageContract, copiedDocumentBackends);
 

@@ -215,7 +215,7 @@ type EventColumns = readonly [
 type LetterColumns = readonly [seq: number, ...LetterRow];
 
 /** `sizes`: of the same rows, which reads none of their texts. */
-function copied<Row>(
+export function copied<Row>(
   rows: Statement,
   sizes: Statement,
   { after, limit: most }: CopyPage,

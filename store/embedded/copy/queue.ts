@@ -1,15 +1,15 @@
 import type { Database } from "../../../core/database.js";
-import type { MessageRow, QueueCopying } from "../../../core/ports/copying.js";
-
+import type { CopyPage, MessageRow, QueueCopying } from "../../../core/ports/copying.js";
+import { copied } from "./copy.js";
 import { messagesOf } from "../messages.js";
 
 const MESSAGES_PER_PAGE = 500;
 
 /** The queue's table, while no queue is open on it. */
 export function createEmbeddedQueueCopying(database: Database): QueueCopying {
-  const page = database.prepare(
-    "SELECT seq, message, attempts, failed_at, crashes FROM queue JOIN messages USING (seq) WHERE seq > ? ORDER BY seq LIMIT ?",
-  );
+  const pageOf = (columns: string) =>
+    database.prepare(`SELECT ${columns} FROM queue JOIN messages USING (seq) WHERE seq > ? ORDER BY seq LIMIT ?`);
+  const [page, sizes] = [pageOf("seq, message, attempts, failed_at, crashes"), pageOf("octet_length(message)")];
   const messages = messagesOf(database);
   const add = database.prepare("INSERT INTO queue (seq, attempts, failed_at, crashes) VALUES (?, ?, ?, ?)");
   const clear = [
@@ -19,11 +19,12 @@ export function createEmbeddedQueueCopying(database: Database): QueueCopying {
   const count = database.prepare("SELECT count(*) FROM queue");
   return {
     messages: async function* () {
-      for (let after = 0; ;) {
-        const rows = database.read(() => page.all([after, MESSAGES_PER_PAGE]));
-        if (rows.length > 0) yield rows.map(toRow);
-        if (rows.length < MESSAGES_PER_PAGE) return;
-        after = rows.at(-1)![0] as number;
+      for (let after: string | null = null; ;) {
+        const place: CopyPage = { limit: MESSAGES_PER_PAGE, after };
+        const { rows, next } = database.read(() => copied(page, sizes, place, toRow));
+        if (rows.length > 0) yield rows;
+        if (next === null) return;
+        after = next;
       }
     },
     load: (rows) =>

@@ -6,9 +6,11 @@ import { createEmbeddedSeatStore } from "../../../store/embedded/audiences/seats
 import { createEmbeddedMemberCopying } from "../../../store/embedded/copy/members.js";
 import { createEmbeddedCopying } from "../../../store/embedded/copy/copy.js";
 import { createEmbeddedPlace } from "../../../store/embedded/copy/place.js";
+import { createEmbeddedQueueCopying } from "../../../store/embedded/copy/queue.js";
 import { createEmbeddedEventStore } from "../../../store/embedded/events/events.js";
 import { createEmbeddedProfileStore } from "../../../store/embedded/profiles.js";
 import { createTables } from "../../../store/embedded/schema.js";
+import type { QueueCopying } from "../../../core/ports/copying.js";
 import type { CopiedDocuments, CopiedGraph } from "../../contracts/copying.contract.js";
 import type { CopiedMembers } from "../../contracts/copying-members.contract.js";
 import type { ClosablePlace } from "../../contracts/place.contract.js";
@@ -44,6 +46,11 @@ export const copiedMemberBackends: readonly Backend<CopiedMembers>[] = [
     return { seats, marks, copying: createEmbeddedMemberCopying({ database }), close };
   }),
   ...(onServers?.members ?? []),
+];
+
+export const queueCopyingBackends: readonly Backend<QueueCopying>[] = [
+  embedded("SQLite", createEmbeddedQueueCopying),
+  ...(onServers?.queues ?? []),
 ];
 
 export const placeBackends: readonly Backend<ClosablePlace>[] = [

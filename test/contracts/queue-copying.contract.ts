@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import type { MessageRow, QueueCopying } from "../../core/ports/copying.js";
+import type { Contract } from "../support/contract.js";
+import { soon } from "../support/eventually.js";
+
+const MB = 1_024 ** 2;
+
+export const queueCopyingContract: Contract<QueueCopying> = {
+  "answers all that was loaded, in portions that end where their messages reach 8 MB, and keeps it": async ({
+    port,
+  }) => {
+    const rows = Array.from({ length: 20 }, (_, n): MessageRow => {
+      const counts = { attempts: n, failedAt: n === 0 ? null : 1_772_359_200_000 + n, crashes: n % 2 };
+      return { message: Buffer.alloc(MB, n + 1), ...counts };
+    });
+    await port.load(rows);
+    const found: MessageRow[] = [];
+    for await (const portion of port.messages()) {
+      const ahead = portion.slice(0, -1).reduce((bytes, { message }) => bytes + message.length, 0);
+      assert.ok(ahead < 8 * MB, `${portion.length} messages in one portion`);
+      found.push(...portion);
+    }
+    assert.deepEqual(found, rows);
+    await soon(async () => assert.equal(await port.count(), rows.length));
+    await port.clear();
+    await soon(async () => assert.equal(await port.count(), 0));
+  },
+};
