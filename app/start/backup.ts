@@ -8,7 +8,6 @@ import { configOrFail, fail } from "./fail.js";
 /** `npm run backup -- FILE`: a copy of the embedded store, also while the service works on it. */
 async function makeBackup({ DATA_DIR: dataDir }: Config, given: string | undefined): Promise<void> {
   if (given === undefined) throw new ConfigError("name the file: npm run backup -- FILE");
-  if (!existsSync(join(dataDir, "onym.db"))) throw new ConfigError(`DATA_DIR: there is no store in ${dataDir}`);
   const file = resolve(given);
   const answer = (await askForBackup(dataDir, file)) ?? (await copyStopped(dataDir, file));
   if ("error" in answer) throw new Error(`no backup was made: ${answer.error}`);
@@ -22,6 +21,7 @@ async function makeBackup({ DATA_DIR: dataDir }: Config, given: string | undefin
 const onError = (message: string): void => void process.stderr.write(`onym: ${message}\n`);
 
 async function copyStopped(dataDir: string, file: string): Promise<BackupAnswer> {
+  if (!existsSync(join(dataDir, "onym.db"))) throw new ConfigError(`DATA_DIR: there is no store in ${dataDir}`);
   const store = await openEmbedded({ dataDir, checkpointMs: 60_000, onError });
   try {
     return await store.database.copyTo(file);

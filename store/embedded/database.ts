@@ -89,7 +89,8 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
   const backups = createBackups({
     descriptor: checkpoint.descriptor,
     checkpoint: () => {
-      health.requireWritable();
+      // Not whether the file is still at its path: where it is not, the copy saves what stands nowhere else.
+      health.requireSound();
       try {
         return checkpoint.run();
       } catch (error) {
@@ -219,6 +220,9 @@ function createHealth(onError: DatabaseOptions["onError"]) {
     requireWritable: () => {
       if (state !== "open" || !isThere) throw unavailable();
     },
+    requireSound: () => {
+      if (state !== "open") throw unavailable();
+    },
     requireOpen: () => {
       if (state === "closed") throw unavailable();
     },
@@ -235,7 +239,8 @@ function createHealth(onError: DatabaseOptions["onError"]) {
   };
 }
 const NO_ROOM = "The store cannot write now: its disk is full, or the machine is out of memory.";
-const NOT_THERE = "The store's file was removed, moved or replaced: move it back, or start the service again.";
+const NOT_THERE =
+  "The store's file was removed, moved or replaced: move it back, or save it with `npm run backup` before the service is stopped.";
 const READ_ONLY = "The store had a write error and is read-only until it is restarted.";
 
 function transactionsOf(

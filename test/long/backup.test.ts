@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdir, stat } from "node:fs/promises";
+import { copyFile, mkdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -61,6 +61,21 @@ describe("npm run backup", () => {
       } finally {
         await app.close();
       }
+    }));
+
+  it("copies a service whose file was removed", () =>
+    withFolder(async (folder) => {
+      const settings = { DATA_DIR: path.join(folder, "data") };
+      const file = path.join(folder, "backup.db");
+      await withApp(settings, {}, async (app) => {
+        await app.workspace();
+        await rm(path.join(settings.DATA_DIR, "onym.db"));
+        while ((await app.send("GET", "/readyz")).status === 200)
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        const made = await backup(settings, file);
+        assert.deepEqual([made.status, made.stderr], [0, ""]);
+        assert.ok(made.stdout.startsWith(`${file}: `), made.stdout);
+      });
     }));
 
   it("copies the store of a stopped service, and says what is wrong otherwise", () =>

@@ -71,6 +71,19 @@ describe("The embedded database", () => {
     assert.deepEqual(ids(), [1, 3]);
   });
 
+  it("still copies what was accepted into a file that was replaced: it stands nowhere else", async () => {
+    const [file, copy] = [join(folder, "test.db"), join(folder, "copy.db")];
+    await cp(file, copy);
+    await insert(1);
+    await rename(copy, file);
+    assert.throws(() => database.check(), /save it with `npm run backup` before the service is stopped/);
+    await rejectsAsUnavailable(() => insert(2));
+    await database.copyTo(copy);
+    const copied = openDatabase({ file: copy, checkpointMs: 1_000, onError: (message) => errors.push(message) });
+    assert.deepEqual(copied.prepare("SELECT id FROM rows").all([]), [[1]]);
+    await copied.close();
+  });
+
   it("answers by the parameters of the call, whatever the statement was asked before", async () => {
     for (const id of [1, 2, 3]) await insert(id);
     const statement = database.prepare("SELECT id FROM rows WHERE id >= ? ORDER BY id LIMIT ?");
