@@ -62,15 +62,14 @@ export function createRetention({ catalog, events, audiences, marks, log, now }:
     await marks.mark(workspace, facets, now(workspace));
   };
 
-  /** What stands on a damaged page cannot be deleted: it is passed over, so that the others of its schema go. Answers how many went. */
+  /** What stands on a damaged page cannot be deleted: it is passed over, so that the others of its schema go. Adds up what `work` answers. */
   const passingDamaged = async <Id extends string>(
     workspace: WorkspaceId,
     ids: readonly Id[],
-    work: (some: readonly Id[]) => Promise<unknown>,
+    work: (some: readonly Id[]) => Promise<number>,
   ): Promise<number> => {
     try {
-      await work(ids);
-      return ids.length;
+      return await work(ids);
     } catch (error) {
       if (!isDamaged(error)) throw error;
       if (ids.length === 1) {

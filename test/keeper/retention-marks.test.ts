@@ -4,6 +4,7 @@ import { silentLog } from "../../app/logger.js";
 import { newBuild } from "../../core/audience/audience.js";
 import type { EventRecord } from "../../core/event/event.js";
 import { newId, type AudienceId, type SchemaId, type WorkspaceId } from "../../core/ids.js";
+import type { Log } from "../../core/log.js";
 import type { EventStore } from "../../core/ports/event-store.js";
 import { createRetention } from "../../keeper/retention.js";
 import { createEmbeddedAudienceStore } from "../../store/embedded/audiences/audiences.js";
@@ -94,5 +95,19 @@ describe("Retention in a workspace with audiences", () => {
       (await marked(workspace)).map(({ uid }) => uid),
       [aFold(event).facet],
     );
+  });
+
+  it("tells how many it dropped, not how many it tried: one whose fold is still to come stays", async () => {
+    const { workspace } = await foldedIn();
+    const waiting = anEvent({ workspace, schemaId: "visit" as SchemaId, receivedAt: NOW - 2 * DAY_MS });
+    await ports.events.insert(workspace, [waiting]);
+    const told: unknown[] = [];
+    const log: Log = {
+      ...silentLog,
+      info: (fields, message) => fields["workspace"] === workspace && told.push([fields["deleted"], message]),
+    };
+    const task = createRetention({ ...ports, log, now: () => NOW });
+    for (let walks = 0; walks < 2; walks += 1) await step(task);
+    assert.deepEqual(told, [[1, "retention deleted what was kept for its time"]]);
   });
 });
