@@ -9,16 +9,34 @@ export interface ExportedLink extends ListedLink {
 }
 
 export type LinkRecord =
-  | { readonly kind: "link"; readonly link: ExportedLink }
+  | { readonly kind: "link"; readonly link: ExportedLink; readonly place: WalkPlace | MovedPlace }
   | { readonly kind: "forbidden_pair"; readonly pair: ForbiddenPair }
   | { readonly kind: "removed_link"; readonly link: RemovedPair; readonly place: TakenPlace }
   | { readonly kind: "unlinked"; readonly mark: UnlinkedMark; readonly place: TakenPlace };
 
 /** How far an export of links has come. */
 export type LinkPlace =
-  | { readonly kind: "link"; readonly profileId: ProfileId; readonly from: Uid; readonly to: Uid }
+  | WalkPlace
+  | MovedPlace
   | { readonly kind: "forbidden_pair"; readonly forbiddenPairId: ForbiddenPairId }
   | TakenPlace;
+
+/** Among the profiles by id. */
+interface WalkPlace {
+  readonly kind: "link";
+  readonly profileId: ProfileId;
+  readonly from: Uid;
+  readonly to: Uid;
+  /** The newest change when the walk began; null: there was none. */
+  readonly since: ChangeId | null;
+}
+
+/** Among the changes since the walk began, the newest first. */
+interface MovedPlace {
+  readonly kind: "moved";
+  readonly since: ChangeId | null;
+  readonly before: ChangeId | null;
+}
 
 /** Through what was taken away by changes of that outcome, the newest first, up to one. */
 export interface TakenPlace {
@@ -36,13 +54,21 @@ const ROWS_PER_READ = 500;
 
 type Graph = Pick<Services, "identity">;
 
-/** All active links, by profile; then all forbidden pairs; then what was removed and not restored. */
+/**
+ * All active links, by profile, and once more those of profiles that others came into meanwhile; then all forbidden pairs; then what was
+ * removed and not restored.
+ */
 export async function* exportLinks(
   services: Graph,
   workspace: WorkspaceId,
   after: LinkPlace | null,
 ): AsyncGenerator<readonly LinkRecord[], void> {
-  if (after === null || after.kind === "link") yield* activeLinks(services, workspace, after);
+  if (after === null || after.kind === "link") {
+    const since = after === null ? await newestChange(services, workspace) : after.since;
+    yield* activeLinks(services, workspace, after, since);
+    yield* movedLinks(services, workspace, { kind: "moved", since, before: null });
+  }
+  if (after?.kind === "moved") yield* movedLinks(services, workspace, after);
   if (after?.kind !== "taken") yield* forbiddenPairs(services, workspace, after);
   const from = after?.kind === "taken" ? TAKING.indexOf(after.outcome) : 0;
   for (const outcome of TAKING.slice(from)) {
@@ -101,20 +127,71 @@ function* recordsOfTaken(
   for (let from = 0; from < rows; from += ROWS_PER_READ) yield records.slice(from, from + ROWS_PER_READ);
 }
 
+const newestChange = async ({ identity }: Graph, workspace: WorkspaceId): Promise<ChangeId | null> =>
+  (await identity.changes(workspace, null, { limit: 1, before: null }))[0]?.changeId ?? null;
+
 async function* activeLinks(
   services: Graph,
   workspace: WorkspaceId,
-  after: Extract<LinkPlace, { kind: "link" }> | null,
+  after: WalkPlace | null,
+  since: ChangeId | null,
 ): AsyncGenerator<readonly LinkRecord[], void> {
-  if (after !== null) yield* linksOf(services, workspace, after.profileId, after);
+  const placeOf: PlaceOf = ({ profileId, from, to }) => ({ kind: "link", profileId, from, to, since });
+  if (after !== null) yield* linksOf(services, workspace, after.profileId, after, placeOf);
   for (let last = after?.profileId ?? null; ;) {
     const found = await services.identity.walk(workspace, { limit: PROFILES_PER_READ, after: last, membersMax: 0 });
-    const linked = found.filter(({ size }) => size > 1);
-    for (let next = 0; next < linked.length; next += PROFILES_AT_ONCE)
-      yield* linksOfSome(services, workspace, linked.slice(next, next + PROFILES_AT_ONCE));
+    yield* linksOfAll(services, workspace, found, placeOf);
     if (found.length < PROFILES_PER_READ) return;
     last = found.at(-1)!.profileId;
   }
+}
+
+/**
+ * The walk does not meet a profile that comes into one which it has passed, nor a part of one that it has read already. The ids of both
+ * name where their identifiers are now.
+ */
+async function* movedLinks(
+  services: Graph,
+  workspace: WorkspaceId,
+  { since, before }: MovedPlace,
+): AsyncGenerator<readonly LinkRecord[], void> {
+  for (let last = before; ;) {
+    const found = await services.identity.changes(workspace, null, { limit: CHANGES_PER_READ, before: last });
+    const newer = found.filter(({ changeId }) => since === null || changeId > since);
+    const moving = newer.filter((change) => change.before.length > 1 || change.after.length > 1);
+    const named = [...new Set(moving.flatMap((change) => change.before.concat(change.after)))];
+    const live = await liveProfiles(services, workspace, named);
+    const place: MovedPlace = { kind: "moved", since, before: last };
+    yield* linksOfAll(services, workspace, live, () => place);
+    if (newer.length < CHANGES_PER_READ) return;
+    last = newer.at(-1)!.changeId;
+  }
+}
+
+async function liveProfiles(
+  { identity }: Graph,
+  workspace: WorkspaceId,
+  named: readonly ProfileId[],
+): Promise<readonly WalkedProfile[]> {
+  const live = new Map<ProfileId, WalkedProfile>();
+  for (let next = 0; next < named.length; next += PROFILES_PER_READ) {
+    const found = await identity.resolveAll(workspace, named.slice(next, next + PROFILES_PER_READ), 0);
+    for (const one of found) if (one !== null) live.set(one.profileId, one);
+  }
+  return [...live.values()];
+}
+
+type PlaceOf = (link: ExportedLink) => WalkPlace | MovedPlace;
+
+async function* linksOfAll(
+  services: Graph,
+  workspace: WorkspaceId,
+  all: readonly WalkedProfile[],
+  placeOf: PlaceOf,
+): AsyncGenerator<readonly LinkRecord[], void> {
+  const linked = all.filter(({ size }) => size > 1);
+  for (let next = 0; next < linked.length; next += PROFILES_AT_ONCE)
+    yield* linksOfSome(services, workspace, linked.slice(next, next + PROFILES_AT_ONCE), placeOf);
 }
 
 /** The first links of several profiles together, then what is left of large ones. */
@@ -122,6 +199,7 @@ async function* linksOfSome(
   services: Graph,
   workspace: WorkspaceId,
   some: readonly WalkedProfile[],
+  placeOf: PlaceOf,
 ): AsyncGenerator<readonly LinkRecord[], void> {
   const small = some.filter(({ size }) => size <= SMALL_MAX);
   const pages = new Map<ProfileId, readonly ListedLink[]>();
@@ -132,12 +210,12 @@ async function* linksOfSome(
   for (const { profileId } of some) {
     const page = pages.get(profileId);
     if (page !== undefined && page.length < ROWS_PER_READ) {
-      part.push(...recordsOf(profileId, page));
+      part.push(...recordsOf(profileId, page, placeOf));
       continue;
     }
     yield part;
     part = [];
-    yield* linksOf(services, workspace, profileId, null);
+    yield* linksOf(services, workspace, profileId, null, placeOf);
   }
   yield part;
 }
@@ -148,10 +226,11 @@ async function* linksOf(
   workspace: WorkspaceId,
   profileId: ProfileId,
   after: { readonly from: Uid; readonly to: Uid } | null,
+  placeOf: PlaceOf,
 ): AsyncGenerator<readonly LinkRecord[], void> {
   for (let last = after; ;) {
     const found = await readLinks(services, workspace, profileId, last);
-    yield recordsOf(profileId, found);
+    yield recordsOf(profileId, found, placeOf);
     if (found.length < ROWS_PER_READ) return;
     last = found.at(-1)!;
   }
@@ -164,8 +243,11 @@ const readLinks = (
   after: { readonly from: Uid; readonly to: Uid } | null,
 ): Promise<readonly ListedLink[]> => identity.links(workspace, profileId, { limit: ROWS_PER_READ, after });
 
-const recordsOf = (profileId: ProfileId, links: readonly ListedLink[]): readonly LinkRecord[] =>
-  links.map((link) => ({ kind: "link", link: { ...link, profileId } }));
+const recordsOf = (profileId: ProfileId, links: readonly ListedLink[], placeOf: PlaceOf): readonly LinkRecord[] =>
+  links.map((one) => {
+    const link = { ...one, profileId };
+    return { kind: "link", link, place: placeOf(link) };
+  });
 
 /** The records of all changes, the newest first. */
 export async function* exportChanges(

@@ -112,7 +112,7 @@ export const exportRoutes = (services: Services): readonly Route[] => [
     operationId: "exportLinks",
     summary: "All links between identifiers, with their evidence; forbidden pairs; removed links",
     description:
-      "`from` and `to` of an active link are `uid`s of identifiers. The links of a profile that keeps its id are complete. " +
+      "`from` and `to` of an active link are `uid`s of identifiers. A link whose profile merges or splits during the export may come twice. " +
       "`removed_link` was removed and not restored; what is `unlinked` ignores older assertions.",
     line: Type.Union(Object.values(LINK_LINES)),
     read: ({ workspace }, after) => exportLinks(services, workspace, linkPlaceOf(after)),
@@ -135,18 +135,24 @@ const profilePlaceOf = (after: Position | null): ProfilePlace | null =>
   after === null ? null : { profileId: after[0] as ProfileId, uid: (after[1] ?? null) as Uid | null };
 
 function positionOfLink(one: LinkRecord): Position {
-  if (one.kind === "link") return [one.link.profileId, one.link.from, one.link.to];
   if (one.kind === "forbidden_pair") return [one.pair.forbiddenPairId];
-  return [one.place.outcome, one.place.before ?? ""];
+  const { place } = one;
+  if (place.kind === "link") return [place.profileId, place.from, place.to, place.since ?? ""];
+  if (place.kind === "moved") return [place.kind, place.since ?? "", place.before ?? ""];
+  return [place.outcome, place.before ?? ""];
 }
 
 /** Each kind of place has another number of parts. */
 function linkPlaceOf(after: Position | null): LinkPlace | null {
   if (after === null) return null;
-  const [first, second, third] = after;
-  if (third !== undefined)
-    return { kind: "link", profileId: first as ProfileId, from: second as Uid, to: third as Uid };
+  const [first, second, third, fourth] = after;
+  if (fourth !== undefined) {
+    const ends = { from: second as Uid, to: third as Uid };
+    return { kind: "link", profileId: first as ProfileId, ...ends, since: changeIn(fourth) };
+  }
+  if (third !== undefined) return { kind: "moved", since: changeIn(second), before: changeIn(third) };
   if (second === undefined) return { kind: "forbidden_pair", forbiddenPairId: first as ForbiddenPairId };
-  const before = second === "" ? null : (second as ChangeId);
-  return { kind: "taken", outcome: first as (typeof TAKING)[number], before };
+  return { kind: "taken", outcome: first as (typeof TAKING)[number], before: changeIn(second) };
 }
+
+const changeIn = (part: string | undefined): ChangeId | null => (part === "" ? null : (part as ChangeId));

@@ -102,4 +102,34 @@ describe("An import of an export during which people sent", () => {
       );
     assert.deepEqual(await valuesOf(), [["a"], ["b", "d"], ["old"]]);
   });
+
+  it("has the links of profiles that came into another, or out of it, behind the place at which the export of links was", async () => {
+    await identify(c("a"), c("a2"));
+    await identify(c("w"), c("w2"));
+    for (const name of ["b", "d"]) await identify(...["", "2", "3"].map((n) => c(`${name}${n}`)));
+    await identify(c("y"), c("y2"));
+    await identify(c("z"), c("z2"));
+    const lines = new Map<string, readonly string[]>();
+    for (const kind of ["catalog", "profiles", "changes"]) lines.set(kind, await exportOf(from, kind));
+    const behind = (line: string) =>
+      exportOf(from, `links?after=${encodeURIComponent(textAt(JSON.parse(line), "position"))}`);
+    const early = (await exportOf(from, "links")).slice(0, 2);
+    await identify(c("a"), c("b"));
+    await identify(c("a"), c("d"));
+    const [second = ""] = await behind(early[1]!);
+    await unlink({ from: c("a"), to: c("d") });
+    const rest = await behind(second);
+    lines.set("links", [...early, second, ...rest]);
+    lines.set("events", await exportOf(from, "events"));
+    const { into } = await imported(lines);
+    for (const name of ["b", "d"]) assert.ok(await areOne(into, name, `${name}2`, `${name}3`), name);
+    assert.ok(await areOne(into, "a", "a2"));
+    // Whoever stopped behind any line goes on there, and leaves out none.
+    const withoutPlaces = (some: readonly string[]) => some.map((line) => line.replace(/"position":"[^"]*"/, ""));
+    for (const [n, line] of rest.slice(0, -1).entries()) {
+      const found = withoutPlaces(await behind(line));
+      const lacking = withoutPlaces(rest.slice(n + 1, -1)).filter((one) => !found.includes(one));
+      assert.deepEqual(lacking, [], `behind line ${n}`);
+    }
+  });
 });
