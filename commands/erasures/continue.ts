@@ -130,10 +130,10 @@ export async function handOver(
   for (;;) {
     const erasure = await services.erasures.findErasure(workspace, erasureId);
     if (erasure === null || erasure.completedAt !== null) return false;
+    if ((await claimUnder(services, workspace, uids)) === null) return true;
     const cursor = cursorOf(erasure);
     const handed = [...new Set([...(cursor.handed ?? []), ...uids])];
-    if (handed.length === (cursor.handed ?? []).length) return true;
-    if ((await claimUnder(services, workspace, uids)) === null) return true;
+    // Also where they are handed already: whoever has looked there before must not save that nothing is left.
     if ((await save(services, erasure, { ...cursor, handed })) !== null) return true;
   }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { handOver } from "../../commands/erasures/continue.js";
+import { continueErasure, handOver, type ContinueServices } from "../../commands/erasures/continue.js";
 import { erase } from "../../commands/erasures/erase.js";
 import { createLate } from "../../commands/erasures/late.js";
 import { judgeImported } from "../../commands/imports/erased.js";
@@ -129,6 +129,31 @@ describe("What comes too late for an erasure", () => {
     const { removed, completedAt } = (await graph.findErasure(id, refusedBy.erasureId))!;
     assert.notEqual(completedAt, null);
     assert.equal(removed["events"], opened.removed["events"]! + 1);
+    assert.deepEqual([await statusOf(other), await isLeft()], ["dropped", false]);
+  });
+
+  it("leaves to an erasure also what is folded while it looks at what was left to it before", async () => {
+    const { graph, events, profiles } = backends();
+    const opened = (await graph.findErasure(id, refusedBy.erasureId))!;
+    const cursor = JSON.stringify({ stage: "files", after: null, naming: null, handed: [dead], claimed: null });
+    const open = { removed: opened.removed, cursor, completedAt: null };
+    const erasure = (await graph.advanceErasure(id, refusedBy.erasureId, opened.rev, open))!;
+    const other = await anOld();
+    const services = {
+      identity: app().service.identity,
+      erasures: graph,
+      events,
+      profiles: {
+        ...profiles,
+        findSome: async (...given: Parameters<typeof profiles.findSome>) => {
+          await foldInto(other);
+          assert.equal(await handOver({ erasures: graph, events, profiles }, id, erasure.erasureId, [dead]), true);
+          return profiles.findSome(...given);
+        },
+      },
+    } as unknown as ContinueServices;
+    assert.equal(await continueErasure(services, erasure), null, "it has to look anew");
+    await app().service.keeper!.rest();
     assert.deepEqual([await statusOf(other), await isLeft()], ["dropped", false]);
   });
 
