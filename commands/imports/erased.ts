@@ -32,8 +32,8 @@ export interface Judged {
 }
 
 /**
- * Of somebody who was erased here, an older event comes in as it stands after it was dropped. A newer one that had its facet is a new act:
- * it is folded anew.
+ * Of somebody who was erased here, an older event comes in as it stands after it was dropped. Any other whose facet is not here is folded
+ * anew: it is newer than the erasure, or its profile came behind the profiles of the export. No erasure would find it under that facet.
  */
 export async function judgeImported(
   services: JudgeServices,
@@ -41,11 +41,10 @@ export async function judgeImported(
   events: readonly StoredEvent[],
 ): Promise<readonly Judged[]> {
   const { erasures } = services;
-  if (!(await erasures.hasErasures(workspace))) return events.map((event) => ({ event, refusedBy: null }));
   const facets = [...new Set(events.flatMap(({ facet }) => facet ?? []))];
   const living = facets.length === 0 ? new Set<Uid>() : await erasures.livingUids(workspace, facets);
   const loose = events.filter(({ facet }) => facet === null || !living.has(facet));
-  const refusals = await refusalsOf(services, workspace, loose);
+  const refusals = (await erasures.hasErasures(workspace)) ? await refusalsOf(services, workspace, loose) : [];
   const refusedBy = new Map(loose.map((event, n) => [event, refusals[n] ?? null]));
   return events.map((event) => {
     const refusal = refusedBy.get(event);

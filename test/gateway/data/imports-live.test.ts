@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { EventId, WorkspaceId } from "../../../core/ids.js";
 import { exportOf, identifier, KINDS, sendLines } from "../../support/service/imports.js";
 import { EMBEDDED } from "../../support/servers/servers.js";
 import { at, listAt, startApp, textAt, useApp, type App, type TestWorkspace } from "../../support/service/app.js";
@@ -131,5 +132,29 @@ describe("An import of an export during which people sent", () => {
       const lacking = withoutPlaces(rest.slice(n + 1, -1)).filter((one) => !found.includes(one));
       assert.deepEqual(lacking, [], `behind line ${n}`);
     }
+  });
+
+  it("folds an event anew whose profile is in no line, so that an erasure finds it and nothing else hides it", async () => {
+    const schemaId = await from.schema();
+    await identify(c("early"));
+    const lines = new Map<string, readonly string[]>();
+    for (const kind of ["catalog", "profiles"]) lines.set(kind, await exportOf(from, kind));
+    const emails = ["kept@example.com", "gone@example.com"].map((value) => identifier("email", value));
+    const events: string[] = [];
+    for (const { value } of emails) {
+      events.push(textAt((await from.collect(schemaId, { email: value, city: "Oslo" })).body, "event_id"));
+      await from.settled(events.at(-1)!);
+    }
+    for (const kind of ["changes", "links", "events"]) lines.set(kind, await exportOf(from, kind));
+    const { into } = await imported(lines);
+    for (const eventId of events) await into.settled(eventId);
+    assert.equal((await into.send("POST", "/v1/erasures", { identifiers: [emails[1]] })).status, 202);
+    await target().service.keeper!.rest();
+    const stored = await target().service.backends.events.find(into.id as WorkspaceId, events[1] as EventId);
+    assert.equal(stored?.status, "dropped");
+    assert.equal(at((await into.send("GET", `/v1/events/${events[0]}`)).body, "status"), "folded");
+    const found = await into.send("POST", "/v1/profiles/lookup", { identifiers: [emails[0]] });
+    const shown = await into.send("GET", `/v1/profiles/${textAt(found.body, "profiles.0.profile_id")}`);
+    assert.deepEqual([at(shown.body, "traits.city"), at(shown.body, "event_count")], ["Oslo", 1]);
   });
 });
