@@ -74,7 +74,7 @@ export const rudderSourceConfig = (id: string, writeKey: string, warnings: reado
   warnings,
 });
 
-/** What joins the wrong people by habit: a browser that changes its user without `reset()`. */
+/** Without a limit a key that is not collect-only joins two people who share a device. */
 export async function warningsOf(
   { catalog }: Pick<Services, "catalog">,
   workspace: WorkspaceId,
@@ -82,6 +82,6 @@ export async function warningsOf(
   const table = namespaceTable(await catalog.namespaces(workspace));
   if (table.get("user_id")?.limit !== null) return [];
   const message =
-    "user_id has no limit, so a browser that changes its user without reset() joins two people. To keep them apart, send PUT /v1/namespaces/user_id with limit 1.";
+    "user_id has no limit. This key cannot join two of them, but identify and alias with other keys can, and no device counts as shared. To keep people apart, send PUT /v1/namespaces/user_id with limit 1.";
   return [{ code: "user_id_without_limit", message }];
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { at, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { at, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 import { basic } from "../../support/sdk/client.js";
 
 describe("What the browsers' SDKs ask for first", () => {
@@ -42,6 +42,8 @@ describe("What the browsers' SDKs ask for first", () => {
       return (body["warnings"] as readonly { readonly code: string }[]).map(({ code }) => code);
     };
     for (const ask of [settings, sourceConfig]) assert.deepEqual(await codesOf(ask), ["user_id_without_limit"]);
+    const said = textAt((await settings()).body, "warnings.0.message");
+    assert.match(said, /This key cannot join two of them, but identify and alias with other keys can/);
     assert.equal((await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 })).status, 200);
     for (const ask of [settings, sourceConfig]) assert.deepEqual(await codesOf(ask), []);
   });
