@@ -36,7 +36,7 @@ export function timeOf(
   envelope: Pick<Envelope, "sentAt" | "library">,
   { now, receivedAt }: Received,
 ): Instant | ErrorItem {
-  const path = isGiven(memberOf(item, "originalTimestamp")) ? "originalTimestamp" : "timestamp";
+  const path = placeOfTime(item);
   const given = memberOf(item, path);
   if (!isGiven(given)) return instantOf(now);
   const claimed = typeof given === "string" ? parseAnyOffset(given) : null;
@@ -48,6 +48,15 @@ export function timeOf(
     return { path, message: "is not between 1970 and 9999 after correction of the sender's clock" };
   return isFarAhead(corrected, now) ? { path, message: "must not be more than 24 hours ahead" } : corrected;
 }
+
+function placeOfTime(item: object): "originalTimestamp" | "timestamp" {
+  if (!isGiven(memberOf(item, "originalTimestamp"))) return "timestamp";
+  // RudderStack's SDK for Node fills it in with now, also where its caller gave the time in `timestamp`.
+  return isOfRudderNode(item) && isGiven(memberOf(item, "timestamp")) ? "timestamp" : "originalTimestamp";
+}
+
+const isOfRudderNode = (item: object): boolean =>
+  memberOf(item, "channel") === "server" && libraryIn(memberOf(item, "context")) === "analytics-node";
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
 

@@ -48,6 +48,16 @@ describe("When an SDK's call happened", () => {
     assert.equal(timeOf({ timestamp: null }), at(0));
   });
 
+  it("of RudderStack's SDK for Node is the timestamp that its caller gave, because it fills in originalTimestamp itself", () => {
+    const node = { channel: "server", context: { library: { name: "analytics-node" } }, originalTimestamp: at(-1_000) };
+    assert.equal(timeOf({ ...node, timestamp: at(-2_000_000) }), at(-2_000_000));
+    assert.equal(timeOf(node), at(-1_000));
+    assert.equal(timeOf({ ...node, timestamp: null }), at(-1_000));
+    assert.equal(timeOf({ ...node, channel: "web", timestamp: at(-2_000_000) }), at(-1_000));
+    const ahead = unfitOf({ type: "track", ...node, timestamp: at(48 * HOUR_MS) });
+    assert.equal(ahead.errors[0]?.path, "timestamp");
+  });
+
   it("is corrected by as much as the sender's clock is wrong", () => {
     assert.equal(timeOf({ timestamp: at(-HOUR_MS - 5_000) }, { sentAt: at(-HOUR_MS) }), at(-5_000));
     assert.equal(timeOf({ timestamp: at(HOUR_MS - 5_000), sentAt: at(HOUR_MS) }), at(-5_000));
