@@ -145,6 +145,8 @@ interface RowBase<Params extends TProperties, Query extends TProperties, Body ex
   readonly door?: Door | "link";
   /** Its answer may be large although it is no `get`: it takes its bytes as those do. */
   readonly isRead?: true;
+  /** It reads as much as those do, and changes something. */
+  readonly takesBytes?: true;
   /** Its cursor holds what was found so far, of which another `limit` would have kept more: it is good only with its own. */
   readonly cursorKeepsLimit?: true;
   /** Its 200 and 201 have an `ETag`, which If-Match takes. */

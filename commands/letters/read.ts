@@ -4,7 +4,7 @@ import { AppError } from "../../core/errors.js";
 import type { DeadLetterId, WorkspaceId } from "../../core/ids.js";
 import type { DeadLetter, DeadLetterPage, LetterPosition } from "../../core/ports/event-store.js";
 import { withoutErasedLetters, type HidingServices } from "../erasures/hidden.js";
-import type { Limits } from "../services.js";
+import type { Limits, Services } from "../services.js";
 
 export interface ReadLetter {
   readonly letter: DeadLetter;
@@ -43,20 +43,24 @@ export async function findLetter(
 const PAGE_BYTES_MAX = 2 * 1_048_576;
 const PORTION = 8;
 
+/** So many are read together. Each may be as large as a payload may be, and nothing tells before how large it is. */
+export const lettersAtOnce = ({ payloadBytesMax }: Limits): number =>
+  Math.min(Math.max(Math.floor(PAGE_BYTES_MAX / payloadBytesMax), 1), PORTION);
+
 /** What reading a page takes. */
-export const listedBytesMax = ({ payloadBytesMax }: Limits, limit: number): number =>
-  Math.min((limit + 1) * payloadBytesMax, PAGE_BYTES_MAX + PORTION * payloadBytesMax);
+export const listedBytesMax = (limits: Limits, limit: number): number =>
+  Math.min((limit + 1) * limits.payloadBytesMax, PAGE_BYTES_MAX + lettersAtOnce(limits) * limits.payloadBytesMax);
 
 /** Those of the page that may be shown; with others behind them in the place of those that may not. `next`: where there are more. */
 export async function listLetters(
-  services: HidingServices,
+  services: HidingServices & Pick<Services, "limits">,
   workspace: WorkspaceId,
   page: DeadLetterPage,
 ): Promise<{ readonly letters: readonly DeadLetter[]; readonly next: LetterPosition | null }> {
   const letters: DeadLetter[] = [];
   let bytes = 0;
   for (let { before } = page; ;) {
-    const limit = Math.min(PORTION, page.limit + 1 - letters.length);
+    const limit = Math.min(lettersAtOnce(services.limits), page.limit + 1 - letters.length);
     const found = await services.events.deadLetters(workspace, { ...page, limit, before });
     for (const letter of await withoutErasedLetters(services, workspace, found)) {
       if (letters.length === page.limit) return { letters, next: positionOf(letters.at(-1)!) };

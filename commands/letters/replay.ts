@@ -17,7 +17,8 @@ import { KEY_MEMBER, openSubmission, readEnvelope } from "../acceptance/submissi
 import { createSides } from "../sdk/accept-items.js";
 import { errorsOfItem, judgeItem, type ItemServices } from "../sdk/judge-item.js";
 import { withoutErasedLetters, type HidingServices } from "../erasures/hidden.js";
-import type { Caller, Services } from "../services.js";
+import type { Caller, Limits, Services } from "../services.js";
+import { lettersAtOnce } from "./read.js";
 
 type ReplayServices = ItemServices & HidingServices & Pick<Services, "queue">;
 
@@ -65,8 +66,8 @@ export interface ReplayAnswer {
 export const REMAINING_MAX = 10_000;
 /** Looked at in one call. */
 export const LETTERS_MAX = 1_000;
-/** Read, queued and noted together: each may be as large as a payload may be. */
-const PORTION = 25;
+/** What a replay holds at a time: letters, what they are judged to be, and what of that is queued. */
+export const replayBytesMax = (limits: Limits): number => 3 * lettersAtOnce(limits) * limits.payloadBytesMax;
 
 type Step = { readonly letter: DeadLetter } & ({ readonly message: Buffer } | Omit<Skipped, "deadLetterId">);
 
@@ -87,7 +88,7 @@ export async function replayLetters(
   const skipped: Skipped[] = [];
   let replayed = 0;
   let last: LetterPosition | null = null;
-  for await (const { letters, unknown, end } of portionsOf(services.events, workspace, selection)) {
+  for await (const { letters, unknown, end } of portionsOf(services, workspace, selection)) {
     for (const deadLetterId of unknown) skipped.push({ deadLetterId, why: "not_found", errors: [] });
     const steps: Step[] = [];
     const shown = new Set(await withoutErasedLetters(services, workspace, letters));
@@ -120,14 +121,15 @@ interface Portion {
 }
 
 async function* portionsOf(
-  events: Pick<Services["events"], "findDeadLetter" | "openLetters">,
+  { events, limits }: Pick<ReplayServices, "events" | "limits">,
   workspace: WorkspaceId,
   { deadLetterIds, after, ...filter }: ReplaySelection,
 ): AsyncGenerator<Portion, void, undefined> {
+  const portion = lettersAtOnce(limits);
   if (deadLetterIds !== null) {
     const ids = [...new Set(deadLetterIds)];
-    for (let next = 0; next < ids.length; next += PORTION) {
-      const some = ids.slice(next, next + PORTION);
+    for (let next = 0; next < ids.length; next += portion) {
+      const some = ids.slice(next, next + portion);
       const found = await Promise.all(some.map((id) => events.findDeadLetter(workspace, id)));
       const isSought = (letter: DeadLetter): boolean =>
         (filter.reason === null || letter.reason === filter.reason) &&
@@ -139,13 +141,14 @@ async function* portionsOf(
     return;
   }
   let end = after;
-  for (let looked = 0; looked < LETTERS_MAX; looked += PORTION) {
-    const letters = await events.openLetters(workspace, { ...filter, after: end, limit: PORTION });
+  for (let left = LETTERS_MAX; left > 0; left -= portion) {
+    const limit = Math.min(portion, left);
+    const letters = await events.openLetters(workspace, { ...filter, after: end, limit });
     if (letters.length === 0) return;
     const { at, deadLetterId } = letters.at(-1)!;
     end = { at, deadLetterId };
     yield { letters, unknown: [], end };
-    if (letters.length < PORTION) return;
+    if (letters.length < limit) return;
   }
 }
 

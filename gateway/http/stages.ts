@@ -279,14 +279,14 @@ const takeBatch =
   };
 
 function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHandler {
-  const { method, isRead } = route;
+  const { method, isRead, takesBytes } = route;
   const work = route.handle as (context: Context) => Promise<Reply>;
   const handle = (request: Request, context: Context): Promise<Reply> =>
     traced === null ? work(context) : traced(route, request.headers, () => work(context));
   return async (request, response) => {
     const context = contextOf(response);
-    // What the others answer is small.
-    if (method !== "get" && isRead !== true) {
+    // What the others read and answer is small.
+    if (method !== "get" && isRead !== true && takesBytes !== true) {
       sendReply(response, await handle(request, context));
       return giveBack(response);
     }

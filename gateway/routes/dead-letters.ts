@@ -4,6 +4,7 @@ import { listedBytesMax, listLetters, opened, readLetter, type ReadLetter } from
 import {
   LETTERS_MAX,
   REMAINING_MAX,
+  replayBytesMax,
   replayLetters,
   SKIP_REASONS,
   type Skipped,
@@ -14,6 +15,7 @@ import { violationsOf } from "../../core/event/notes.js";
 import { showTime } from "../../core/event/time.js";
 import { UUID_PATTERN, type DeadLetterId, type EventId, type KeyId } from "../../core/ids.js";
 import { isOpen, type DeadLetterPage, type LetterPosition, type LetterState } from "../../core/ports/event-store.js";
+import { createAtOnce, readsAtOnce } from "../access/at-once.js";
 import { ERROR_ITEM, problemSchema } from "../http/error-response.js";
 import { reply, route, withRaw, type Route } from "../route.js";
 import { answered } from "../shapes/examples.js";
@@ -56,8 +58,12 @@ const REPLAYED = record({
   dry_run: Type.Optional(Type.Literal(true)),
 });
 
+/** Each holds its bytes until it is done, and what waits for them is in the way of all reads of the workspace. */
+const REPLAYS_AT_ONCE = 2;
+
 export function deadLetterRoutes(services: Services): readonly Route[] {
   const { limits, waiting } = services;
+  const inTurn = createAtOnce(readsAtOnce(REPLAYS_AT_ONCE, "replays"));
   const access = { kind: "role", role: "admin" } as const;
   return [
     route({
@@ -123,6 +129,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
         before: Type.Optional(INSTANT),
         cursor: PAGE_IN_BODY.cursor,
       }),
+      takesBytes: true,
       responses: { 200: REPLAYED },
       handle: async (context) => {
         const { body, query, page, now } = context;
@@ -136,7 +143,10 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           before,
           after: positionIn(page.after),
         };
-        const answer = await replayLetters(services, context, selection, { dryRun: query.dry_run });
+        const answer = await inTurn(context, async () => {
+          await context.takeBytesForLong(replayBytesMax(limits));
+          return replayLetters(services, context, selection, { dryRun: query.dry_run });
+        });
         return reply(200, {
           replayed: answer.replayed,
           skipped: answer.skipped.map(showSkipped),
@@ -172,6 +182,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       example: { params: { id: answered("listDeadLetters", "/dead_letters/0/dead_letter_id") } },
       access,
       params: { id: idOf("dead letter") },
+      takesBytes: true,
       responses: { 204: null, 409: problemSchema(409) },
       handle: async (context) => {
         await context.takeBytes(limits.payloadBytesMax);

@@ -205,9 +205,9 @@ describe("A replay of dead letters", () => {
     const full = await replay(workspace);
     assert.deepEqual([full.status, full.body["code"]], [503, "unavailable"]);
     const open = (await letters(workspace, "open")).map((one) => at(one, "dead_letter_id"));
-    assert.deepEqual(open, ids.slice(25).toReversed());
+    assert.deepEqual(open, ids.slice(8).toReversed());
     hooks.publishes = Infinity;
-    assert.deepEqual(counts(await replay(workspace)), [200, 35, 0, []]);
+    assert.deepEqual(counts(await replay(workspace)), [200, 52, 0, []]);
     assert.deepEqual(await letters(workspace, "open"), []);
   });
 
