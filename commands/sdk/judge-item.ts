@@ -183,10 +183,13 @@ async function unknownAfter(
   if (unused.length > 0) await catalog.registerNamespaces(workspace, unused, namespacesMax);
   if (unregistered.length === 0) return [];
   const mayAdd = send !== "collect" || (await catalog.identitySettings(workspace)).sendingKeysAddNamespaces;
+  // Whoever has a public key could otherwise use up the names of all other keys: no name goes again.
+  const max = send === "collect" ? Math.floor(namespacesMax / 2) : namespacesMax;
   const added = unregistered.map(({ namespace }) => namespace);
-  if (mayAdd && (await catalog.registerNamespaces(workspace, added, namespacesMax))) return [];
+  if (mayAdd && (await catalog.registerNamespaces(workspace, added, max))) return [];
+  const names = send === "collect" ? "up to which collect-only keys may create more" : "that a workspace may create";
   const why = mayAdd
-    ? `would exceed the ${namespacesMax} namespaces that a workspace may create by first use`
+    ? `would exceed the ${max} namespaces ${names} by first use`
     : "does not exist, and a collect-only key may not add it";
   return unregistered.map(({ path, namespace }) => ({ path, message: `namespace ${namespace.name} ${why}` }));
 }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { at, errorPaths, listAt, submission, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
+import { openSdkDoor } from "../../support/service/sdk.js";
+import { track } from "../../support/sdk/client.js";
 
 const DEFAULTS = {
   unplanned: "accept",
@@ -143,5 +145,46 @@ describe("The names of traits that collect-only keys add", () => {
       full("f", "5 names that a workspace may create"),
     ]);
     assert.deepEqual(await leftOut("collect", { a: 2, plan: "silver", g: 1 }), [full("g", half)]);
+  });
+});
+
+describe("The namespaces that collect-only keys add", () => {
+  const few = { NAMESPACES_MAX: "5" };
+  const app = useApp(few);
+  let door: ReturnType<typeof openSdkDoor>;
+  before(() => {
+    door = openSdkDoor(app(), few);
+  });
+  after(() => door.close());
+
+  it("are at most half of those of the workspace, so that other keys still add theirs", async () => {
+    const workspace = await app().workspace();
+    const settings = { shared_identifier_limit: null, sending_keys_add_namespaces: true };
+    await workspace.send("PUT", "/v1/identity/settings", settings);
+    const refused = async (caller: "collect" | "all", ...types: readonly string[]): Promise<readonly string[]> => {
+      const item = track({ context: { externalIds: types.map((type) => ({ type, id: `${type}-9` })) } });
+      assert.equal((await door.send(workspace, [item], caller)).accepted, 1);
+      const { body } = await workspace.settled(door.eventIdOf(workspace, item.messageId));
+      return listAt(body, "violations").map((one) => textAt(one, "message"));
+    };
+    const full = (name: string, max: string) => `namespace ${name} would exceed the ${max} by first use`;
+    const half = "2 namespaces up to which collect-only keys may create more";
+    assert.deepEqual(
+      await refused("collect", "x1", "x2", "x3"),
+      ["x1", "x2", "x3"].map((name) => full(name, half)),
+    );
+    assert.deepEqual(await refused("collect", "x1", "x2"), []);
+    assert.deepEqual(await refused("collect", "x3"), [full("x3", half)]);
+    const schemaId = await workspace.schema({
+      type: "object",
+      properties: { crm: { type: "string", "x-identity": { namespace: "crm_id" } } },
+    });
+    assert.equal(
+      (await workspace.as("editor", "POST", "/v1/collect", submission(schemaId, { crm: "c-9" }))).status,
+      202,
+    );
+    assert.deepEqual(await refused("all", "y1", "y2"), []);
+    const whole = "5 namespaces that a workspace may create";
+    assert.deepEqual(await refused("all", "y3"), [full("y3", whole)]);
   });
 });
