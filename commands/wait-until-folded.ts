@@ -3,7 +3,7 @@ import type { Identifier, StoredEvent } from "../core/event/event.js";
 import { isUuid, type EventId, type WorkspaceId } from "../core/ids.js";
 import { isSettled } from "./read-event.js";
 import { admitKnown } from "./search/look-up.js";
-import type { Services } from "./services.js";
+import type { LookWithBytes, Services } from "./services.js";
 
 /** So many of a profile's last changes are looked at for events that are still to be folded. */
 const CHANGES_LOOKED_AT = 10;
@@ -12,36 +12,42 @@ const SIZE_MAX = 1_000;
 
 /** Resolves when all the identifiers are known and the events that made them so are folded, or when the seconds are over. */
 export async function waitUntilFolded(
-  services: Pick<Services, "catalog" | "identity" | "events" | "waiting">,
+  services: Pick<Services, "catalog" | "identity" | "events" | "waiting" | "limits">,
   workspace: WorkspaceId,
   asked: readonly Identifier[],
   seconds: number,
+  lookWithBytes: LookWithBytes,
 ): Promise<void> {
   if (seconds === 0) return;
   const known = await admitKnown(services, workspace, asked);
   const stored = known.map((one) => one.stored);
   await services.waiting.until(
     workspace,
-    () => areFolded(services, workspace, stored),
+    () => areFolded(services, workspace, stored, lookWithBytes),
     (isDone) => isDone,
     seconds,
   );
 }
 
 async function areFolded(
-  services: Pick<Services, "identity" | "events">,
+  services: Pick<Services, "identity" | "events" | "limits">,
   workspace: WorkspaceId,
   identifiers: readonly Identifier[],
+  lookWithBytes: LookWithBytes,
 ): Promise<boolean> {
-  const { identity, events } = services;
+  const { identity, events, limits } = services;
+  const isDone = async (eventId: EventId): Promise<boolean> => {
+    const event = await find(events, workspace, eventId);
+    return event === null || isSettled(services, workspace, event);
+  };
   const refs = await identity.lookup(workspace, identifiers);
   if (refs.includes(null)) return false;
   const isOwn = refs.some((ref) => ref!.size > SIZE_MAX);
   for (const id of new Set(refs.map((ref) => (isOwn ? ref!.uid : ref!.profileId)))) {
     const changes = await identity.history(workspace, id, { limit: CHANGES_LOOKED_AT, before: null, isOwn });
     for (const { source } of changes.map(({ evidence }) => evidence)) {
-      const event = isUuid(source) ? await find(events, workspace, source as EventId) : null;
-      if (event !== null && !(await isSettled(services, workspace, event))) return false;
+      if (isUuid(source) && !(await lookWithBytes(limits.payloadBytesMax, () => isDone(source as EventId))))
+        return false;
     }
   }
   return true;

@@ -1,5 +1,5 @@
 import type { Static, TObject, TProperties, TSchema } from "typebox";
-import type { Caller, CountItems, TakeBytes } from "../commands/services.js";
+import type { Caller, CountItems, LookWithBytes, TakeBytes } from "../commands/services.js";
 import type { KeyRecord, Role, Send } from "../core/catalog/catalog.js";
 import type { Batch } from "./body/batch.js";
 import type { Door } from "../core/metrics.js";
@@ -24,8 +24,7 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> exte
   readonly takeBytes: TakeBytes;
   /** The same for work that takes seconds, a little at a time: other reads of the workspace begin meanwhile. */
   readonly takeBytesForLong: TakeBytes;
-  /** Holds the bytes only while it reads: for who reads again and again until something has happened. */
-  readonly withBytes: <T>(bytes: number, read: () => Promise<T>) => Promise<T>;
+  readonly lookWithBytes: LookWithBytes;
   readonly key: KeyRecord;
   /** When the caller's session ends, in milliseconds since 1970; null: with the key. */
   readonly until: number | null;

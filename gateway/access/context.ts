@@ -31,7 +31,7 @@ export const beginning = (now: number): Context => ({
   query: NO_KEY,
   takeBytes: NO_BYTES,
   takeBytesForLong: NO_BYTES,
-  withBytes: (_, read) => read(),
+  lookWithBytes: (_, isSo) => isSo(),
   page: NO_PAGE,
   body: undefined,
   bytes: NO_BODY,

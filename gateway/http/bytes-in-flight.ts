@@ -1,3 +1,4 @@
+import type { LookWithBytes, TakeBytes } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 
@@ -20,7 +21,8 @@ export interface Share {
    * so that nobody waits while holding. Throws `rate_limited` where the workspace's own answers fill its share, else `unavailable`.
    * Answers whether others had to be done first.
    */
-  readonly take: (bytes: number) => Promise<boolean>;
+  readonly take: TakeBytes;
+  readonly look: LookWithBytes;
   /**
    * To be called behind `take` by who makes the answer a little at a time, for seconds: it holds what it took, and the others of its
    * workspace need not wait until it is made.
@@ -28,7 +30,7 @@ export interface Share {
   readonly linger: () => void;
   /** The answer is made, and has so many bytes. */
   readonly settle: (bytes: number) => void;
-  /** Nobody waits for it any more. */
+  /** Nobody waits for it any more: it is refused what it has not yet. */
   readonly leave: () => void;
   /** The client took it, or never will. */
   readonly release: () => void;
@@ -128,6 +130,7 @@ export function createBytesInFlight({
     open: (workspace) => {
       let own = 0;
       let making = 0;
+      let isLeft = false;
       let leave: (() => void) | null = null;
       const hold = (bytes: number): void => {
         add(lineOf(workspace), bytes - own);
@@ -139,23 +142,36 @@ export function createBytesInFlight({
         making = 0;
         hold(bytes);
       };
+      const take: TakeBytes = async (asked) => {
+        const bytes = Math.min(asked, workspaceBytesMax);
+        if (isLeft) throw refusal(lineOf(workspace), bytes);
+        if (own === 0) {
+          const hasWaited = await wait(workspace, bytes, (how) => (leave = how));
+          own = making = bytes;
+          return hasWaited;
+        }
+        const line = lineOf(workspace);
+        if (!fits(line, bytes) || held + bytes > bytesMax) throw refusal(line, bytes);
+        hold(own + bytes);
+        return false;
+      };
+      const release = (): void => made(0);
       return {
-        take: async (asked) => {
-          const bytes = Math.min(asked, workspaceBytesMax);
-          if (own === 0) {
-            const hasWaited = await wait(workspace, bytes, (how) => (leave = how));
-            own = making = bytes;
-            return hasWaited;
-          }
-          const line = lineOf(workspace);
-          if (!fits(line, bytes) || held + bytes > bytesMax) throw refusal(line, bytes);
-          hold(own + bytes);
-          return false;
+        take,
+        look: async (bytes, isSo) => {
+          const hasRoom = await take(bytes).then(
+            () => true,
+            () => false,
+          );
+          return hasRoom ? isSo().finally(release) : isLeft;
         },
         linger: () => made(own),
         settle: made,
-        leave: () => leave?.(),
-        release: () => made(0),
+        leave: () => {
+          isLeft = true;
+          leave?.();
+        },
+        release,
       };
     },
   };

@@ -297,10 +297,7 @@ function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHand
       share.linger();
       return hasWaited;
     };
-    context.withBytes = async (bytes, read) => {
-      await share.take(bytes);
-      return read().finally(share.release);
-    };
+    context.lookWithBytes = share.look;
     context.isGone = () => response.destroyed;
     response.once("close", share.leave);
     try {

@@ -84,7 +84,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
         wait: WAIT,
       },
       responses: { 200: record({ dead_letters: Type.Array(LISTED), next_cursor: NEXT_CURSOR }) },
-      handle: async ({ workspace, query, page: { limit, after, cursorOf }, takeBytes, withBytes }) => {
+      handle: async ({ workspace, query, page: { limit, after, cursorOf }, takeBytes, lookWithBytes }) => {
         const page: DeadLetterPage = {
           limit,
           before: positionIn(after),
@@ -94,7 +94,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           ...(query.state !== undefined && { state: query.state }),
         };
         const isThere = (): Promise<boolean> =>
-          withBytes(listedBytesMax(limits, 1), async () => {
+          lookWithBytes(listedBytesMax(limits, 1), async () => {
             const { letters } = await listLetters(services, workspace, { ...page, limit: 1 });
             return letters.length > 0;
           });

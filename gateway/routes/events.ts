@@ -92,11 +92,11 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     params: { id: idOf(EVENT_NAME) },
     query: { wait: WAIT },
     responses: { 200: EVENT },
-    handle: async ({ workspace, params, query, takeBytes, withBytes }) => {
+    handle: async ({ workspace, params, query, takeBytes, lookWithBytes }) => {
       const bytes = services.limits.payloadBytesMax;
       const read = () => findEvent(services, workspace, params.id as EventId);
       const isFinished = (): Promise<boolean> =>
-        withBytes(bytes, async () => {
+        lookWithBytes(bytes, async () => {
           const event = await read();
           return event !== null && isSettled(services, workspace, event);
         });

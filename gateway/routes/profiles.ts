@@ -69,10 +69,10 @@ export function profileRoutes(services: Services): readonly Route[] {
           unknown_ids: Type.Optional(Type.Array(UUID)),
         }),
       },
-      handle: async ({ workspace, now, body, query, takeBytes }) => {
+      handle: async ({ workspace, now, body, query, takeBytes, lookWithBytes }) => {
         const { identifiers = [], profile_ids: ids } = body;
         if (identifiers.length === 0 && ids === undefined) throw nothingAsked();
-        await waitUntilFolded(services, workspace, identifiers, query.wait);
+        await waitUntilFolded(services, workspace, identifiers, query.wait, lookWithBytes);
         // An id is the uid of an identifier, and names the profile that it is in now.
         const named = await identity.identifiersOf(workspace, [...new Set(ids)] as Uid[]);
         const idOf = new Map([...named].map(([uid, identifier]) => [identifier, uid as string]));

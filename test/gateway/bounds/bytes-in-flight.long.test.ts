@@ -45,6 +45,18 @@ describe("Bytes in flight", () => {
     await assert.rejects(bytes.open(b).take(20), isAppError("unavailable"));
   });
 
+  it("are given to nobody who left, whenever it asks", async () => {
+    const bytes = open();
+    const [holder, gone] = [bytes.open(a), bytes.open(a)];
+    await holder.take(60);
+    const waiting = gone.take(10);
+    gone.leave();
+    await assert.rejects(waiting, isAppError("rate_limited"));
+    holder.release();
+    await assert.rejects(gone.take(10), isAppError("unavailable"));
+    await bytes.open(a).take(60);
+  });
+
   it("are given in turns of the workspaces, however many of one wait", async () => {
     const bytes = open();
     const holder = bytes.open(a);

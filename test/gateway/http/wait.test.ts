@@ -232,6 +232,7 @@ describe("A read that waits", () => {
         newId<WorkspaceId>(),
         [{ namespace: "user_id", value: "ada" }],
         1,
+        (_, isSo) => isSo(),
       );
     assert.deepEqual(read, [
       [profileId, false],
