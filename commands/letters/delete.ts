@@ -2,9 +2,9 @@ import { AppError } from "../../core/errors.js";
 import type { DeadLetterId } from "../../core/ids.js";
 import { isOpen } from "../../core/ports/event-store.js";
 import type { Caller, Services } from "../services.js";
-import { readLetter } from "./read.js";
+import { readLetter, type ReadLetter } from "./read.js";
 
-type DeleteServices = Parameters<typeof readLetter>[0] & Pick<Services, "log" | "purge">;
+type DeleteServices = Parameters<typeof readLetter>[0] & Pick<Services, "log" | "purge" | "live">;
 
 /**
  * Deletes what was never accepted: it may name somebody whom no erasure finds there, and no schema may say how long it is kept. Throws
@@ -15,13 +15,24 @@ export async function deleteLetter(
   { workspace, keyId }: Pick<Caller, "workspace" | "keyId">,
   deadLetterId: DeadLetterId,
 ): Promise<void> {
-  const { letter, event } = await readLetter(services, workspace, deadLetterId);
-  if ((event?.notes?.verdict ?? null) === null || !isOpen(letter))
-    throw new AppError(
-      "conflict",
-      "Only an open dead letter with the reason rejected or quarantined can be deleted: this one is of an accepted event, and goes with it.",
-    );
+  const refusal = await whyKept(services, await readLetter(services, workspace, deadLetterId));
+  if (refusal !== null) throw new AppError("conflict", refusal);
   await services.events.removeLetters(workspace, [deadLetterId]);
+  // They may show it still.
+  services.live.forget(workspace);
   services.purge.due();
   services.log.info({ workspace, deadLetterId, keyId }, "a dead letter was deleted");
+}
+
+const ACCEPTED =
+  "Only a dead letter with the reason rejected or quarantined can be deleted: this one is of an accepted event, and goes with it.";
+const ON_ITS_WAY = "The event of this dead letter was queued again, and is not stored yet. Try again when it is.";
+
+/** Of a replayed one only the event that is stored says whether it is that one, or lost against another body of its sender's. */
+async function whyKept({ events }: DeleteServices, { letter, event }: ReadLetter): Promise<string | null> {
+  if (event === null || (event.notes?.verdict ?? null) === null) return ACCEPTED;
+  if (isOpen(letter)) return null;
+  const stored = await events.find(event.workspace, event.eventId);
+  if (stored === null) return ON_ITS_WAY;
+  return stored.fingerprint === event.fingerprint ? ACCEPTED : null;
 }

@@ -178,7 +178,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       tag: "Manage",
       summary: "Delete a quarantined call or a kept reject",
       description:
-        "409 for any other dead letter: its event was accepted, and only retention or an erasure deletes it.",
+        "409 for any other dead letter, and for one whose replay was stored as an event: only retention or an erasure deletes it.",
       example: { params: { id: answered("listDeadLetters", "/dead_letters/0/dead_letter_id") } },
       access,
       params: { id: idOf("dead letter") },

@@ -41,7 +41,7 @@ export const liveRoutes = ({ live, catalog, now }: Services): readonly Route[] =
     summary: "Incoming events, live",
     description:
       "Server-sent events, from all gateways. `event` is one event that was accepted, marked by the tracking plan, quarantined or refused. " +
-      "`skipped` says how many are left out: 60 a second are shown for each verdict. `forget` follows an erasure: delete everything that you show. " +
+      "`skipped` says how many are left out: 60 a second are shown for each verdict. `forget` follows an erasure, or the deletion of a dead letter: delete everything that you show. " +
       "The stream begins with the most recent events, up to 200 and 512 KiB, which are kept while somebody watches and for 5 minutes after. With `follow=true` it continues with new events.",
     example: { query: { follow: false } },
     access: { kind: "role", role: "viewer" },

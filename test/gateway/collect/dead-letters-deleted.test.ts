@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { WorkspaceId } from "../../../core/ids.js";
 import { aDeadLetter } from "../../support/builders.js";
+import { eventually } from "../../support/eventually.js";
 import { at, listAt, submission, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
 
 const MARKER = "zq-marker@example.com";
@@ -32,6 +33,17 @@ describe("A dead letter", () => {
     const told = app().records.filter((record) => record.includes("a dead letter was deleted") && record.includes(id));
     assert.equal(told.length, 1);
     assert.ok(!told[0]!.includes(MARKER));
+  });
+
+  it("that is deleted is shown by the live events no longer", async () => {
+    const shown = async (): Promise<boolean> => (await workspace.as("viewer", "GET", "/v1/live")).text.includes(MARKER);
+    assert.equal(await shown(), false);
+    const unnamed = { timestamp: new Date().toISOString(), payload: { who: MARKER } };
+    assert.equal((await workspace.send("POST", "/v1/collect", unnamed)).status, 422);
+    await eventually("it is shown", shown);
+    const [rejected] = await letters();
+    assert.equal((await remove(textAt(rejected, "dead_letter_id"))).status, 204);
+    await eventually("it is shown no longer", async () => !(await shown()));
   });
 
   it("of an event that was accepted stays, also where it was rejected first and replayed since", async () => {
