@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Dataset, DatasetChange } from "../../core/catalog/catalog.js";
 import { NO_AUDIENCES, type AudienceSet } from "../../core/audience/audience.js";
-import { retentionsOf } from "../../core/catalog/retention.js";
+import { retentionWith } from "../../core/catalog/retention.js";
 import { AppError } from "../../core/errors.js";
 import { newId, type DatasetId, type FenceId, type WorkspaceId } from "../../core/ids.js";
 import { windowsOf } from "../../core/rule/rule.js";
@@ -72,9 +72,8 @@ async function requireNotNeeded(
   datasets: readonly Dataset[],
   changed: Dataset,
 ): Promise<void> {
-  const { workspace, schemaId, datasetId } = changed;
-  const days = retentionsOf([...datasets.filter((one) => one.datasetId !== datasetId), changed]).get(schemaId);
-  await audiences.changeAudiences(workspace, (current) => {
+  const days = retentionWith(datasets, changed);
+  await audiences.changeAudiences(changed.workspace, (current) => {
     // Where there was never an audience, who creates the first reads the fence only later.
     if (current.version === NO_AUDIENCES.version) return null;
     if (days !== undefined) requireUnder(current, changed, days);

@@ -91,6 +91,8 @@ export interface CatalogStore extends Port {
   findDataset(workspace: WorkspaceId, datasetId: DatasetId): Promise<Dataset | null>;
   /** By id (age). */
   datasets(workspace: WorkspaceId, page: Page<DatasetId>): Promise<readonly Dataset[]>;
+  /** All of the schema, by id (age). */
+  datasetsOf(workspace: WorkspaceId, schemaId: SchemaId): Promise<readonly Dataset[]>;
   /** Whether any dataset of the schema is enabled for unified profile. */
   isUnified(workspace: WorkspaceId, schemaId: SchemaId): Promise<boolean>;
 
@@ -157,7 +159,7 @@ export type KeyMethods = Pick<
 >;
 export type DatasetMethods = Pick<
   CatalogStore,
-  "putDataset" | "changeDataset" | "fenceDatasets" | "findDataset" | "datasets" | "isUnified"
+  "putDataset" | "changeDataset" | "fenceDatasets" | "findDataset" | "datasets" | "datasetsOf" | "isUnified"
 >;
 export type NamespaceMethods = Pick<
   CatalogStore,

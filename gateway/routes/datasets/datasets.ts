@@ -1,8 +1,8 @@
 import { Type } from "typebox";
 import { changeDataset, createDataset, requireDataset } from "../../../commands/datasets/change.js";
-import { readRetentions } from "../../../commands/datasets/retentions.js";
 import type { Services } from "../../../commands/services.js";
 import type { Dataset } from "../../../core/catalog/catalog.js";
+import { retentionWith } from "../../../core/catalog/retention.js";
 import { showTime } from "../../../core/event/time.js";
 import type { DatasetId, SchemaId } from "../../../core/ids.js";
 import { problemSchema } from "../../http/error-response.js";
@@ -30,6 +30,7 @@ const ALONE = record({ ...DATASET_SHOWN, effective_retention_days: RETENTION_DAY
 export const NEEDED = problemSchema(409, { audience_ids: Type.Optional(Type.Array(UUID)) });
 
 export function datasetRoutes(services: Services): readonly Route[] {
+  const { catalog } = services;
   const write = { kind: "role", role: "admin" } as const;
   const read = { kind: "role", role: "viewer" } as const;
   const params = { id: idOf("dataset") };
@@ -53,13 +54,15 @@ export function datasetRoutes(services: Services): readonly Route[] {
       responses: { 201: ALONE, 409: NEEDED },
       handle: async (context) => {
         const { name, schema_id: schemaId, unified_profile: isUnified, retention_days: days } = context.body;
+        // Not once it is written: who gets 503 asks again, and would make a second one.
+        const beside = await catalog.datasetsOf(context.workspace, schemaId as SchemaId);
         const dataset = await createDataset(services, context, {
           name,
           schemaId: schemaId as SchemaId,
           unifiedProfile: isUnified ?? false,
           retentionDays: days ?? null,
         });
-        return reply(201, await showAlone(services, dataset));
+        return reply(201, showAlone(dataset, beside));
       },
     }),
     list({
@@ -72,7 +75,7 @@ export function datasetRoutes(services: Services): readonly Route[] {
       name: "datasets",
       item: DATASET,
       read: ({ workspace }, { limit, after }) =>
-        services.catalog.datasets(workspace, { limit, after: (after?.[0] ?? null) as DatasetId | null }),
+        catalog.datasets(workspace, { limit, after: (after?.[0] ?? null) as DatasetId | null }),
       position: ({ datasetId }) => [datasetId],
       show,
     }),
@@ -86,8 +89,10 @@ export function datasetRoutes(services: Services): readonly Route[] {
       access: read,
       params,
       responses: { 200: ALONE },
-      handle: async ({ workspace, params: { id } }) =>
-        reply(200, await showAlone(services, await requireDataset(services, workspace, id as DatasetId))),
+      handle: async ({ workspace, params: { id } }) => {
+        const dataset = await requireDataset(services, workspace, id as DatasetId);
+        return reply(200, showAlone(dataset, await catalog.datasetsOf(workspace, dataset.schemaId)));
+      },
     }),
     route({
       method: "patch",
@@ -105,12 +110,14 @@ export function datasetRoutes(services: Services): readonly Route[] {
       }),
       responses: { 200: ALONE, 409: NEEDED },
       handle: async ({ workspace, params: { id }, body }) => {
+        const { schemaId } = await requireDataset(services, workspace, id as DatasetId);
+        const beside = await catalog.datasetsOf(workspace, schemaId);
         const changed = await changeDataset(services, workspace, id as DatasetId, {
           ...(body.name !== undefined && { name: body.name }),
           ...(body.unified_profile !== undefined && { unifiedProfile: body.unified_profile }),
           ...(body.retention_days !== undefined && { retentionDays: body.retention_days }),
         });
-        return reply(200, await showAlone(services, changed));
+        return reply(200, showAlone(changed, beside));
       },
     }),
   ];
@@ -125,7 +132,8 @@ const show = (dataset: Dataset) => ({
   created_at: showTime(dataset.createdAt),
 });
 
-const showAlone = async (services: Services, dataset: Dataset) => ({
+/** `beside`: those of its schema. */
+const showAlone = (dataset: Dataset, beside: readonly Dataset[]) => ({
   ...show(dataset),
-  effective_retention_days: (await readRetentions(services, dataset.workspace)).get(dataset.schemaId) ?? null,
+  effective_retention_days: retentionWith(beside, dataset) ?? null,
 });

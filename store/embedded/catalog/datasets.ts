@@ -12,6 +12,7 @@ export function createDatasets(database: Database, session: Session): DatasetMet
   const find = database.prepare(`${SELECT} WHERE ws = ? AND id = ?`);
   const page = database.prepare(`${SELECT} WHERE ws = ? AND id > ? ORDER BY id LIMIT ?`);
   const all = database.prepare(`${SELECT} WHERE ws = ? ORDER BY id`);
+  const ofSchema = database.prepare(`${SELECT} WHERE ws = ? AND schema_id = ? ORDER BY id`);
   const unified = database.prepare("SELECT 1 FROM datasets WHERE ws = ? AND schema_id = ? AND unified = 1 LIMIT 1");
   const write = (dataset: Dataset): void => {
     const { workspace, datasetId, name, schemaId, unifiedProfile, retentionDays, createdAt } = dataset;
@@ -49,6 +50,10 @@ export function createDatasets(database: Database, session: Session): DatasetMet
     },
     datasets: async (workspace, { limit, after }) => {
       const rows = await session.read(() => page.all([workspace, after ?? "", limit]));
+      return rows.map((row) => toDataset(row as Row));
+    },
+    datasetsOf: async (workspace, schemaId) => {
+      const rows = await session.read(() => ofSchema.all([workspace, schemaId]));
       return rows.map((row) => toDataset(row as Row));
     },
     isUnified: (workspace, schemaId) => session.read(() => unified.get([workspace, schemaId]) !== undefined),

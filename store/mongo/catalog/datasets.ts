@@ -2,7 +2,7 @@ import type { Dataset } from "../../../core/catalog/catalog.js";
 import type { FenceId, WorkspaceId } from "../../../core/ids.js";
 import type { DatasetMethods } from "../../../core/ports/catalog-store.js";
 import type { CatalogDeps, Decision } from "./change.js";
-import type { DatasetRow } from "./document.js";
+import type { CatalogDocument, DatasetRow } from "./document.js";
 import { pageOf } from "./page.js";
 
 const SECTIONS = ["datasets", "dataset_fence"] as const;
@@ -36,8 +36,7 @@ export function createDatasets({ catalog, session, change }: CatalogDeps): Datas
       change(workspace, {
         sections: SECTIONS,
         decide: ({ datasets }) => {
-          const sorted = datasets.toSorted((a, b) => (a.dataset_id < b.dataset_id ? -1 : 1));
-          return { change: { dataset_fence: fence }, result: sorted.map((row) => toDataset(workspace, row)) };
+          return { change: { dataset_fence: fence }, result: byId(datasets).map((row) => toDataset(workspace, row)) };
         },
       }),
     findDataset: async (workspace, datasetId) => {
@@ -51,6 +50,15 @@ export function createDatasets({ catalog, session, change }: CatalogDeps): Datas
       const rows = pageOf(found?.datasets ?? [], ({ dataset_id }) => dataset_id, page);
       return rows.map((row) => toDataset(workspace, row));
     },
+    datasetsOf: async (workspace, schemaId) => {
+      const cond = { $eq: ["$$this.schema_id", { $literal: schemaId }] };
+      const stages = [
+        { $match: { _id: workspace } },
+        { $project: { datasets: { $filter: { input: "$datasets", cond } } } },
+      ];
+      const [found] = await session.call(() => catalog.aggregate<Partial<CatalogDocument>>(stages).toArray());
+      return byId(found?.datasets ?? []).map((row) => toDataset(workspace, row));
+    },
     isUnified: async (workspace, schemaId) => {
       const filter = {
         _id: workspace,
@@ -63,6 +71,9 @@ export function createDatasets({ catalog, session, change }: CatalogDeps): Datas
 
 const stands = (standing: FenceId | null, fence: FenceId | undefined): boolean =>
   fence === undefined || standing === fence;
+
+const byId = (rows: readonly DatasetRow[]): readonly DatasetRow[] =>
+  rows.toSorted((a, b) => (a.dataset_id < b.dataset_id ? -1 : 1));
 
 const toRow = (dataset: Dataset): DatasetRow => ({
   dataset_id: dataset.datasetId,

@@ -10,11 +10,13 @@ import { keySentences } from "./catalog-keys.contract.js";
 import { namespaceSentences } from "./catalog-namespaces.contract.js";
 import { sdkSentences } from "./catalog-sdk.contract.js";
 import { schemaSentences } from "./catalog-schemas.contract.js";
+import { datasetSentences } from "./catalog-datasets.contract.js";
 import { settingSentences } from "./catalog-settings.contract.js";
 
 export const catalogStoreContract: Contract<CatalogStore> = {
   ...keySentences,
   ...schemaSentences,
+  ...datasetSentences,
   ...settingSentences,
   ...namespaceSentences,
   ...sdkSentences,
@@ -207,6 +209,7 @@ export const catalogStoreContract: Contract<CatalogStore> = {
       () => port.fenceDatasets(workspaceId, newId()),
       () => port.findDataset(workspaceId, newId()),
       () => port.datasets(workspaceId, page),
+      () => port.datasetsOf(workspaceId, schemaId),
       () => putNamespace(port, workspaceId, aNamespace()),
       () => port.putIdentitySettings(workspaceId, { sharedIdentifierLimit: 1, sendingKeysAddNamespaces: false }),
       () => port.registerNamespaces(newId<WorkspaceId>(), [aNamespace()], 1),

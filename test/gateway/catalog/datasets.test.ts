@@ -1,14 +1,37 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import type { Backends } from "../../../app/backends.js";
+import { AppError } from "../../../core/errors.js";
 import { errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
 const names = (answer: { readonly body: unknown }) => listAt(answer.body, "datasets").map((one) => textAt(one, "name"));
 
 describe("Datasets", () => {
-  const app = useApp();
+  let [isAway, hasWritten, lists] = [false, false, 0];
+  const wrap = (backends: Backends): Backends => {
+    const { catalog } = backends;
+    const whileThere = <T>(read: () => Promise<T>): Promise<T> =>
+      isAway && hasWritten ? Promise.reject(new AppError("unavailable", "away")) : read();
+    const writing = <T>(written: Promise<T>): Promise<T> => written.finally(() => (hasWritten = true));
+    return {
+      ...backends,
+      catalog: {
+        ...catalog,
+        putDataset: (...given) => writing(catalog.putDataset(...given)),
+        changeDataset: (...given) => writing(catalog.changeDataset(...given)),
+        datasetsOf: (...given) => whileThere(() => catalog.datasetsOf(...given)),
+        datasets: (...given) => {
+          lists += 1;
+          return whileThere(() => catalog.datasets(...given));
+        },
+      },
+    };
+  };
+  const app = useApp({}, { wrap });
   let workspace: TestWorkspace;
   let schemaId: string;
   beforeEach(async () => {
+    isAway = false;
     workspace = await app().workspace();
     schemaId = await workspace.schema(undefined, null);
   });
@@ -79,6 +102,25 @@ describe("Datasets", () => {
     assert.equal(bounded.body["effective_retention_days"], 30);
     const read = await workspace.send("GET", `/v1/datasets/${textAt(short.body, "dataset_id")}`);
     assert.deepEqual([read.body["retention_days"], read.body["effective_retention_days"]], [7, 30]);
+  });
+
+  it("are answered once they are written, also where the store is away then: who asked again made a second one", async () => {
+    isAway = true;
+    for (const days of [null, 7]) {
+      hasWritten = false;
+      const { status, body, text } = await create({ retention_days: days });
+      assert.equal(status, 201, text);
+      hasWritten = false;
+      const changed = await workspace.send("PATCH", `/v1/datasets/${textAt(body, "dataset_id")}`, { name: "b" });
+      assert.equal(changed.status, 200, changed.text);
+    }
+  });
+
+  it("are read one by one without all others of the workspace", async () => {
+    const { body } = await create({});
+    lists = 0;
+    const read = await workspace.send("GET", `/v1/datasets/${textAt(body, "dataset_id")}`);
+    assert.deepEqual([read.status, lists], [200, 0]);
   });
 
   it("decide at acceptance whether an event folds: enabling one later changes no event that came before", async () => {
