@@ -3,9 +3,9 @@ import { isUnavailable } from "../../core/errors.js";
 
 const PAUSES_MS = [250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 
-/** Does it again while a store is away for a moment: all that a move does may be done twice. */
-export async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  for (const pauseMs of PAUSES_MS)
+/** Does it again while a store is away for a moment: what a move or a check does may be done twice. */
+export async function patiently<T>(work: () => Promise<T>, pausesMs: readonly number[] = PAUSES_MS): Promise<T> {
+  for (const pauseMs of pausesMs)
     try {
       return await work();
     } catch (error) {

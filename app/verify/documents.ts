@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { beginAgain } from "../../commands/erasures/continue.js";
 import { findErased } from "../../commands/erasures/forget.js";
+import { isUnavailable } from "../../core/errors.js";
 import { decodeMessage } from "../../core/event/message.js";
 import { isFolding } from "../../core/event/event.js";
 import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
@@ -116,7 +117,10 @@ async function verifyLetters({ backends, findings, isRepair }: VerifyDeps): Prom
   await forEachRow(backends.copying.documents, "deadLetters", async ({ letter }) => {
     const { workspace, eventId, killsEvent } = letter;
     if (!killsEvent || workspace === null || eventId === null) return;
-    const event = await backends.events.find(workspace, eventId).catch(() => null);
+    const event = await backends.events.find(workspace, eventId).catch((error: unknown) => {
+      if (isUnavailable(error)) throw error;
+      return null;
+    });
     if (event?.status !== "stored" || event.facet !== null) return;
     findings.found("unmarked_letters", letter.deadLetterId);
     if (!isRepair) return;

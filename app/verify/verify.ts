@@ -20,6 +20,7 @@ import { verifyDocuments } from "./documents.js";
 import { createFindings, type Findings } from "./findings.js";
 import { verifyMembers } from "./members.js";
 import { verifyGraph } from "./graph.js";
+import { createPatience, patientBackends } from "./patient.js";
 import { verifyTallies } from "./tallies.js";
 
 export interface Verified {
@@ -76,15 +77,20 @@ async function verifyRows(config: Config, log: Log, isRepair: boolean, now: () =
   const lifecycle = createLifecycle(log);
   const findings: Findings = createFindings();
   try {
-    const backends = await openBackends(config, log, lifecycle);
+    const opened = await openBackends(config, log, lifecycle);
     // What a move has still to bring is no damage.
-    if (isRepair) await requireSettled(backends.places);
+    if (isRepair) await requireSettled(opened.places);
+    const patient = createPatience();
+    const backends = patientBackends(opened, patient);
     const validator = openValidator({ compileMs: config.SCHEMA_COMPILE_MS, validationMs: config.VALIDATION_MS });
     lifecycle.opened("validator", () => validator.close());
     const requireSchema = createSchemaReader(backends.catalog);
     const contribute = contributeWith(validator);
-    const { catalog, graph, stats } = backends;
-    const identity = createIdentity({ graph, timeoutMs: config.IDENTITY_TIMEOUT_MS, rulesOf: rulesIn(catalog) });
+    const { catalog, graph, stats } = opened;
+    const identity = patient(
+      "identity",
+      createIdentity({ graph, timeoutMs: config.IDENTITY_TIMEOUT_MS, rulesOf: rulesIn(catalog) }),
+    );
     await verifyGraph(backends, findings, isRepair);
     await verifyDocuments({
       backends,
