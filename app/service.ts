@@ -25,6 +25,7 @@ import type { Worker } from "../worker/worker.js";
 import { openBackends, type Backends } from "./backends.js";
 import { startClock } from "./clock.js";
 import { requireSettled } from "./move/marks.js";
+import { nameServer } from "./start/fail.js";
 import { firstStart } from "./start/first-start.js";
 import { apiRoutes, authenticatorOf, consoleKeysOf, openLive, metricsPageOf, stagesOf } from "./gateway.js";
 import { createLifecycle } from "./lifecycle.js";
@@ -125,7 +126,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     return { url, consoleUrl, ownerKey, backends, identity, keeper, close: () => lifecycle.close() };
   } catch (error) {
     await lifecycle.close();
-    throw error;
+    throw nameServer(error, config);
   }
 }
 

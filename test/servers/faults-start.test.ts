@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import net, { type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Settings } from "../support/service/app.js";
+import type { Backends } from "../../app/backends.js";
+import { silentLog } from "../../app/logger.js";
+import { startService } from "../../app/service.js";
+import { ConfigError, readConfig } from "../../core/config.js";
+import { temporaryFolder } from "../support/backends.js";
+import { dropPlaces } from "../support/house/places.js";
+import { openMongoProxy } from "../support/servers/mongo-faults.js";
+import { OPERATOR_KEY, type Settings } from "../support/service/app.js";
 import { run, type Program } from "../support/service/process.js";
 import { ownPlaces, serversUnderTest } from "../support/servers/servers.js";
 import { assertTook, inGroups } from "../support/service/traffic.js";
@@ -133,5 +140,36 @@ describe("A process that cannot reach its servers", () => {
       await assertTook(tookMs, 15_000, told);
     });
     assert.equal(wrong.join("\n"), "");
+  });
+
+  it("any more, once the start has begun, is told which variable names the server", async () => {
+    for (const name of ["MONGODB_URL", "NEO4J_URL"] as const) {
+      const { [name]: url, ...others } = ownPlaces(serversUnderTest());
+      const proxy = await openMongoProxy(url!);
+      const unused = Object.fromEntries(SERVER_URLS.map((one) => [one, ""]));
+      const settings = {
+        ...others,
+        ...unused,
+        PORT: "0",
+        OPERATOR_KEY,
+        DATA_DIR: await temporaryFolder(),
+        [name]: proxy.url,
+      };
+      const wrap = (backends: Backends): Backends => {
+        proxy.silence();
+        return backends;
+      };
+      try {
+        const start = startService({ config: readConfig(settings), log: silentLog, wrap });
+        await assert.rejects(start, (error) => {
+          assert.ok(error instanceof ConfigError, String(error));
+          assert.equal(error.message, `${name}: the server answered once and then no more`);
+          return true;
+        });
+      } finally {
+        await proxy.close();
+      }
+      await dropPlaces(name === "MONGODB_URL" ? { MONGODB_URL: url! } : {});
+    }
   });
 });
