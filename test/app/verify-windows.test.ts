@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { servicesOf } from "../../app/gateway.js";
 import { createFindings } from "../../app/verify/findings.js";
 import { verifyDocuments } from "../../app/verify/documents.js";
@@ -14,7 +15,7 @@ import type { EventRow } from "../../core/ports/copying.js";
 import { NO_METRICS } from "../../core/metrics.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import { openValidator } from "../../core/schema/validation/validator.js";
-import { aDataset, aWorkspace } from "../support/builders.js";
+import { aDataset, aDeadLetter, aWorkspace } from "../support/builders.js";
 import { at, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -135,10 +136,27 @@ describe("npm run verify, of what ends by itself while it runs", () => {
     assert.equal(findings.open(), 0);
   });
 
+  it("takes no dead letter for whole whose event could not be read", async () => {
+    const { backends } = app().service;
+    const letter = aDeadLetter({ workspace: newId<WorkspaceId>(), eventId: newId<EventId>(), killsEvent: true });
+    const { documents } = backends.copying;
+    const dump = (async (kind, page) =>
+      kind === "deadLetters"
+        ? { rows: [{ letter }], next: null }
+        : documents.dump(kind, page)) as typeof documents.dump;
+    const find = () => Promise.reject(new AppError("unavailable", "The database did not answer in time."));
+    const copying = { ...backends.copying, documents: { ...documents, dump } };
+    const busy = { ...backends, copying, events: { ...backends.events, find } };
+    const looking = verifyDocuments({ ...given(), isRepair: false, backends: busy, findings: createFindings() });
+    await assert.rejects(looking, { code: "unavailable" });
+  });
+
   it("says nothing of an event that came after the queue was seen empty", async () => {
     const workspace = await app().workspace();
     const { backends } = app().service;
     const row = await oneOf(workspace);
+    // An event is folded a moment before its message leaves the queue.
+    while ((await backends.queue.depth()) > 0) await nextTurn();
     // A worker stopped behind the store, and is back soon.
     const { documents: rows } = backends.copying;
     let time = row.receivedAt - HOUR_MS;
