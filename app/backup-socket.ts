@@ -89,7 +89,7 @@ export async function askForBackup(dataDir: string, file: string): Promise<Backu
     });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ECONNREFUSED") return null;
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ECONNREFUSED") return null;
     throw error;
   }
   socket.end(file);

@@ -4,6 +4,7 @@ import {
   MongoClientClosedError,
   MongoDriverError,
   MongoError,
+  MongoExpiredSessionError,
   MongoNotConnectedError,
   MongoParseError,
   MongoServerClosedError,
@@ -30,6 +31,7 @@ const OUR_MISTAKES = new Set([
 /** A connection that ends while a call waits is not a mistake of the caller, though the driver reports it as an API error. */
 const CONNECTION_ENDED = [
   MongoClientClosedError,
+  MongoExpiredSessionError,
   MongoNotConnectedError,
   MongoServerClosedError,
   MongoTopologyClosedError,

@@ -96,12 +96,14 @@ export async function openMongo(options: MongoOptions): Promise<Mongo> {
     await renewal.stop();
     throw error;
   }
-  const isAway = watchSilence(client, onError);
+  const isAway = watchSilence(client, (message, error) => {
+    if (!renewal.isUnderWay()) onError(message, error);
+  });
   let closing: Promise<void> | null = null;
   const callWithin = async <T>(limitMs: number, work: () => Promise<T>): Promise<T> => {
     if (closing !== null) throw new AppError("unavailable", "The database is closed.");
     // The driver would look for a server for 2 s each time; its monitor knows already, and tells when one is back.
-    if (isAway()) throw new AppError("unavailable", "The database is away.");
+    if (isAway() || renewal.isUnderWay()) throw new AppError("unavailable", "The database is away.");
     return within(limitMs, renewal.watch(work()));
   };
   return {

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { MongoClient } from "mongodb";
+import { AppError } from "../../core/errors.js";
 
 interface RenewalOptions {
   /** Longer than any heartbeat and any call that still ends, milliseconds. */
@@ -9,7 +9,12 @@ interface RenewalOptions {
 }
 
 export interface Renewal {
-  /** The same promise; one that does not settle shows that the driver hangs. */
+  /** True from its begin until the new connections stand. Nothing may be called meanwhile. */
+  isUnderWay(): boolean;
+  /**
+   * The same promise; one that does not settle shows that the driver hangs. Rejects with `unavailable` what a renewal met: a read whose
+   * connection is closed ends early, as if there were no more.
+   */
   watch<T>(call: Promise<T>): Promise<T>;
   /** Resolves when no renewal is under way, and none will begin. */
   stop(): Promise<void>;
@@ -17,7 +22,6 @@ export interface Renewal {
 
 /** Hung is what was quiet for all of these looks: a process that was stopped for a minute looks once, and hears its driver before the next. */
 const LOOKS = 10;
-const CLOSE_MS = 5_000;
 
 /**
  * Connects anew where the driver hangs. What the driver (7.8.0) writes to a socket that has ended, but whose end it has not been told
@@ -30,18 +34,20 @@ export function renewWhereHung(client: MongoClient, { hungMs, onRenew }: Renewal
   const calls = new Map<Promise<unknown>, number>();
   client.on("serverHeartbeatSucceeded", ({ connectionId }) => servers.set(connectionId, 0));
   client.on("serverHeartbeatFailed", ({ connectionId }) => servers.set(connectionId, 0));
-  client.on("serverOpening", ({ address }) => servers.set(address, 0));
+  // A load balancer is sent no heartbeats.
+  if (!client.options.loadBalanced) client.on("serverOpening", ({ address }) => servers.set(address, 0));
   client.on("serverClosed", ({ address }) => servers.delete(address));
   let isConnected = true;
+  let renewals = 0;
   let renewing: Promise<void> | null = null;
 
   const renew = async (): Promise<void> => {
     if (isConnected) {
       onRenew();
       calls.clear();
+      renewals += 1;
       isConnected = false;
-      // It may wait for what hangs.
-      await Promise.race([client.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
+      await client.close();
     }
     await client.connect();
     isConnected = true;
@@ -57,11 +63,19 @@ export function renewWhereHung(client: MongoClient, { hungMs, onRenew }: Renewal
   };
   const timer = setInterval(look, hungMs / LOOKS).unref();
   return {
-    watch: (call) => {
+    isUnderWay: () => !isConnected,
+    watch: async (call) => {
       calls.set(call, 0);
-      const forget = (): void => void calls.delete(call);
-      call.then(forget, forget);
-      return call;
+      const before = renewals;
+      const settled = await call.then(
+        (value) => () => value,
+        (error: unknown) => () => {
+          throw error;
+        },
+      );
+      calls.delete(call);
+      if (renewals !== before) throw new AppError("unavailable", "The database is connected to anew.");
+      return settled();
     },
     stop: async () => {
       clearInterval(timer);
