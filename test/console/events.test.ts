@@ -14,6 +14,8 @@ describeConsole("what arrives", (console) => {
       const { page, look } = await console().open(workspace, { path: "/live", as: "viewer" });
       await page.getByText("Watching").waitFor();
       await page.getByText("while somebody watches it, and keeps it for 5 minutes").waitFor();
+      // Where refused events are is said above.
+      await page.getByText("Events that were quarantined are among the dead letters.").waitFor({ timeout: 5_000 });
       await page.getByText("A key with the role admin or owner can turn on").waitFor();
       assert.equal(await page.getByRole("button", { name: "Keep refused events" }).count(), 0);
       await look("live-empty");

@@ -185,17 +185,12 @@ const NothingYet = ({
       title="Waiting for new events"
       action={
         <>
-          {mayEdit && (
-            <LinkButton kind="primary" href="#/start">
-              Set up a sender
-            </LinkButton>
-          )}
           <LinkButton href="#/stats">Statistics of the last hour</LinkButton>
+          {mayEdit && <LinkButton href="#/start">Set up a sender</LinkButton>}
         </>
       }
     >
-      This page shows what comes in while somebody watches it, and keeps it for 5 minutes. Events that were quarantined,
-      or kept though they were refused, are among the{" "}
-      {mayEdit ? <a href="#/dead-letters">Dead letters</a> : "dead letters"}.
+      This page shows what comes in while somebody watches it, and keeps it for 5 minutes. Events that were quarantined
+      are among the {mayEdit ? <a href="#/dead-letters">Dead letters</a> : "dead letters"}.
     </Empty>
   );
