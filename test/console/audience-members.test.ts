@@ -84,6 +84,23 @@ describeConsole("the members of an audience", (console) => {
     (wrongs as string[]).splice(0);
   });
 
+  it("are counted soon after they are shown, in an audience that was just made", async () => {
+    const workspace = await console().app.workspace("Shop");
+    const made = await workspace.send("POST", "/v1/audiences", { name: "Everybody", rule: {} });
+    const { page, go } = await console().open(workspace, { path: "/audiences", as: "viewer" });
+    await page.getByRole("link", { name: "Everybody" }).waitFor();
+    const asked: number[] = [];
+    await page.route(/\/v1\/audiences\/[^/?]+$/, (route) => {
+      asked.push(Date.now());
+      const isMade = asked.length > 1;
+      return route.fulfill({ json: { ...made.body, state: isMade ? "live" : "building", size: isMade ? 5 : 0 } });
+    });
+    await go(`/audiences/${textAt(made.body, "audience_id")}`);
+    await page.locator(".facts").getByText("5", { exact: true }).waitFor();
+    const [first = 0, second = 0] = asked;
+    assert.ok(second - first < 2_000, `${second - first} ms`);
+  });
+
   it("are not all read again because another audience changed", async () => {
     const workspace = await console().app.workspace("Shop");
     const made = await workspace.send("POST", "/v1/audiences", { name: "Everybody", rule: {} });

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { usePages, useQuery } from "../../api/hooks.js";
 import { api, ApiError } from "../../api/http.js";
 import type { Audience, Member } from "../../api/audiences.js";
@@ -34,13 +34,20 @@ import { Person, useNames } from "./people.js";
 import "../../styles/audiences.css";
 
 const EVERY_MS = 3_000;
+/** At first: in an audience that was just made, people come at once. */
+const [SOON_EVERY_MS, SOON_MS] = [500, 5_000];
 /** How often several pages are read at most because the feed went on. */
 const MANY_EVERY_MS = 30_000;
 const PAGE_ITEMS = 50;
 
 export function Page({ params }: PageProps): JSX.Element {
   const path = `/v1/audiences/${encodeURIComponent(params["id"]!)}`;
-  const audience = useQuery<Audience>(path, { every: EVERY_MS });
+  const [isNew, setNew] = useState(true);
+  useEffect(() => {
+    const timer = setTimeout(() => setNew(false), SOON_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  const audience = useQuery<Audience>(path, { every: isNew ? SOON_EVERY_MS : EVERY_MS });
   const all = useQuery<{ readonly audiences: readonly Audience[] }>("/v1/audiences?limit=100").data?.audiences ?? [];
   const mayEdit = useMay("editor");
   const [isDeleting, setDeleting] = useState(false);
