@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describeConsole } from "../../support/console/console.js";
+import { press } from "../../support/console/hands.js";
 import { aKiosk, id, identify } from "../../support/console/people.js";
 
 type Named = { readonly namespace: string; readonly value: string };
@@ -90,5 +91,16 @@ describeConsole("bridges", (console) => {
         .getByRole("button", { name: new RegExp(`^${namespace} .*, the one that you looked for$`) })
         .waitFor({ timeout: 10_000 });
     }
+  });
+
+  it("offers to unlink a kiosk from all below its graph, by keyboard", async () => {
+    const workspace = await console().app.workspace();
+    await aKiosk(workspace);
+    const { profileId } = await identify(workspace, id("user_id", "ada"), id("user_id", "ada"));
+    const { page } = await console().open(workspace, { path: `/profiles/${profileId}?tab=graph` });
+    await page.getByRole("region", { name: "Links" }).focus();
+    await press(page, "device_idkiosk-7");
+    const unlink = page.locator(".graph-chosen").getByRole("link", { name: "Unlink from all…" });
+    assert.match((await unlink.getAttribute("href"))!, /kiosk-7/);
   });
 });

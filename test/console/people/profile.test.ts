@@ -89,7 +89,11 @@ describeConsole("a profile", (console) => {
       .getByText(/identify|event|link/)
       .first()
       .waitFor();
-    await page.getByRole("region", { name: "Links" }).getByRole("button", { name: "Show" }).first().click();
+    await page
+      .getByRole("region", { name: "Links" })
+      .getByRole("button", { name: "Show", exact: true })
+      .first()
+      .click();
     await page.locator(".graph-chosen").getByRole("link", { name: "Unlink these two…" }).waitFor();
     await look("people-profile-graph");
   });
@@ -260,7 +264,7 @@ describeConsole("a profile", (console) => {
     const workspace = await console().app.workspace();
     const { profileId } = await aPerson(workspace, "seen");
     const { page } = await console().open(workspace, { as: "viewer", path: `/profiles/${profileId}?tab=graph` });
-    await page.getByRole("button", { name: "Show" }).first().click();
+    await page.getByRole("button", { name: "Show", exact: true }).first().click();
     await page.locator(".graph-chosen").getByText("with key").waitFor();
     assert.equal(await page.getByText(/Erase…|Unlink/).count(), 0);
     await page.getByRole("tab", { name: "Identifiers" }).click();

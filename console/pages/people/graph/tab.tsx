@@ -2,24 +2,12 @@ import type { JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { href } from "../../../state/router.js";
 import { useMay } from "../../../state/session.js";
-import {
-  Badge,
-  Bones,
-  Button,
-  Card,
-  count,
-  Empty,
-  Failure,
-  LinkButton,
-  Message,
-  showNumber,
-  Table,
-  Time,
-} from "../../../ui/kit.js";
-import { EvidenceLine, Source } from "../parts/evidence.js";
+import { Badge, Bones, Card, count, Failure, LinkButton, Message, showNumber } from "../../../ui/kit.js";
+import { EvidenceLine } from "../parts/evidence.js";
 import { findStored, type Identifier, type Profile } from "../parts/records.js";
 import { Name, Pair } from "../parts/text.js";
 import { hrefOfUndo } from "../undo/request.js";
+import { Links } from "./links.js";
 import { Picture } from "./picture.js";
 import { useOutline } from "./read.js";
 import {
@@ -201,92 +189,3 @@ const ChosenLink = ({
     </div>
   );
 };
-
-const ROWS_A_PAGE = 50;
-
-/** The same as the picture, for whoever reads rather than looks. */
-function Links({
-  outline,
-  bridges,
-  chosen,
-  onChoose,
-}: {
-  readonly outline: Outline;
-  readonly bridges: ReadonlyMap<string, number>;
-  readonly chosen: string | null;
-  readonly onChoose: (id: string) => void;
-}): JSX.Element {
-  const [rows, setRows] = useState(ROWS_A_PAGE);
-  const byUid = useMemo(() => new Map(outline.nodes.map((node) => [node.uid, node])), [outline]);
-  // Bridges first, and of them those that part most: they are what one looks for.
-  const sorted = useMemo(() => {
-    const sizeOf = (link: OutlineLink): number => bridges.get(idOf(link)) ?? 0;
-    return outline.links.toSorted((a, b) => sizeOf(b) - sizeOf(a));
-  }, [outline, bridges]);
-  if (sorted.length === 0 && outline.bundles.length === 0)
-    return (
-      <Empty icon="why" title="No links">
-        This identifier stands alone. An identify or alias call, or an event that names it with others, links it.
-      </Empty>
-    );
-  return (
-    <div class="graph-table">
-      <Table
-        label="Links"
-        rows={sorted.slice(0, rows)}
-        keyOf={idOf}
-        isSelected={(link) => idOf(link) === chosen}
-        columns={[
-          {
-            name: "Link",
-            fit: "wide",
-            show: (link) => (
-              <span class="stack-tight">
-                <Name of={byUid.get(link.from)!} />
-                <Name of={byUid.get(link.to)!} />
-              </span>
-            ),
-          },
-          {
-            name: "Source",
-            means: "The event or call that made this link.",
-            show: (link) => (
-              <span class="stack-tight">
-                <Source of={link} />
-                <span class="soft small">
-                  <Time at={link.at} />
-                </span>
-                {bridges.has(idOf(link)) && <Badge tone="warn">bridge</Badge>}
-              </span>
-            ),
-          },
-          {
-            name: "Actions",
-            isNameless: true,
-            fit: "end",
-            show: (link) => (
-              <Button isSmall onClick={() => onChoose(idOf(link))}>
-                Show
-              </Button>
-            ),
-          },
-        ]}
-      />
-      {outline.bundles.length > 0 && (
-        <p class="soft small graph-rest">
-          These are the links between those that stand alone. The list of identifiers names all others.
-        </p>
-      )}
-      {sorted.length > rows && (
-        <div class="card-foot">
-          <Button isSmall onClick={() => setRows(rows + ROWS_A_PAGE)}>
-            Show more
-          </Button>
-          <span class="soft small">
-            {showNumber(rows)} of {showNumber(sorted.length)}
-          </span>
-        </div>
-      )}
-    </div>
-  );
-}
