@@ -47,6 +47,17 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await page.getByRole("heading", { name: "Changes", level: 1 }).waitFor();
   });
 
+  it("show a long identifier whole, in several lines where one is too short", async () => {
+    const workspace = await console().app.workspace();
+    const long = `${"somebody-with-a-long-name.".repeat(3)}at@example.com`;
+    await identify(workspace, id("user_id", "ada"), id("email", long));
+    const { page } = await console().open(workspace, { as: "viewer", path: "/changes", width: 1_440 });
+    const shown = page.locator("td .sent", { hasText: long });
+    await shown.waitFor();
+    const isCut = "one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight";
+    assert.equal(await page.evaluate(`[...document.querySelectorAll("td .sent")].some((one) => ${isCut})`), false);
+  });
+
   it("are as many, and where one was, after a step back from one of them", async () => {
     const workspace = await console().app.workspace();
     for (let i = 0; i < 60; i += 1) await identify(workspace, id("user_id", `u${i}`), id("device_id", `d${i}`));
