@@ -13,7 +13,7 @@ export {
   BothTimes,
   Code,
   count,
-  day,
+  minute,
   exactTime,
   Id,
   Json,

@@ -60,9 +60,9 @@ export const exactTime = (at: string): string => {
   return Number.isNaN(date.getTime()) ? at : exact.format(date);
 };
 
-const days = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
-/** The day where the reader is. */
-export const day = (at: string): string => days.format(new Date(at));
+const minutes = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+/** Day and time where the reader is. */
+export const minute = (at: string): string => minutes.format(new Date(at));
 
 const TICK_MS = 10_000;
 

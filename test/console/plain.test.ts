@@ -36,6 +36,29 @@ describeConsole("small things that were hard to understand", (console) => {
     assert.equal(await ask(choice, IS_CUT), false);
   });
 
+  it("the choices of two versions of one day are told apart on a phone, and the edge of a schema shows that it scrolls", async () => {
+    const workspace = await fresh();
+    const schemaId = await workspace.schema();
+    const schema = { type: "object", properties: { email: { type: "string" }, plan: { type: "string" } } };
+    const path = `/v1/schemas/${schemaId}/versions`;
+    assert.equal((await workspace.send("POST", path, { compatibility: "none", schema })).status, 201);
+    const { page } = await console().open(workspace, { path: `/schemas/${schemaId}`, as: "admin", width: 360 });
+    const box = page.locator("div.code", { has: page.getByRole("region", { name: "the schema" }) });
+    const [whole, text, copy] = await Promise.all(
+      [box, box.locator("pre"), box.locator(".copy")].map((one) => one.boundingBox()),
+    );
+    assert.ok(whole!.x + whole!.width - (text!.x + text!.width) <= 2, "its shadow ends before the edge");
+    const padding = Number.parseFloat(String(await ask(box.locator("pre"), styleOf("paddingRight"))));
+    assert.ok(padding >= copy!.width, "its text is below the button");
+    await page.getByRole("tab", { name: "Versions" }).click();
+    for (const name of ["From", "To"])
+      assert.equal(await ask(page.getByLabel(name, { exact: true }), IS_CUT), false, name);
+    assert.match(
+      (await page.getByLabel("To", { exact: true }).locator("option").first().textContent())!,
+      /^2 of .* \d\d:\d\d$/,
+    );
+  });
+
   it("the box of a schema is as high as its text, and the edge of one that scrolls shows it", async () => {
     const { page, look } = await console().open(await fresh(), { path: "/new-schema", as: "admin" });
     const box = page.getByLabel("JSON Schema");

@@ -10,13 +10,13 @@ import {
   Badge,
   Button,
   Card,
-  day,
   Empty,
   Failure,
   Form,
   Json,
   Loaded,
   Message,
+  minute,
   Missing,
   notify,
   PageFrame,
@@ -192,7 +192,9 @@ function Versions({ items }: { readonly items: readonly Schema[] }): JSX.Element
   }, [items.length]);
   const find = (version: string): Schema | undefined => sorted.find((one) => String(one.version) === version);
   const [before, after] = [find(from), find(to)];
-  const options = sorted.map(({ version, created_at: at }) => [String(version), `${version} of ${day(at)}`] as const);
+  const options = sorted.map(
+    ({ version, created_at: at }) => [String(version), `${version} of ${minute(at)}`] as const,
+  );
   if (sorted.length < 2)
     return (
       <Empty icon="changes" title="There is one version">
@@ -201,7 +203,7 @@ function Versions({ items }: { readonly items: readonly Schema[] }): JSX.Element
     );
   return (
     <div class="stack">
-      <div class="toolbar">
+      <div class="toolbar versions">
         <SelectField label="From" value={from} options={options} onChange={setFrom} />
         <SelectField label="To" value={to} options={options} onChange={setTo} />
       </div>
