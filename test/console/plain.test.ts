@@ -13,6 +13,9 @@ const IS_CUT = `(() => {
   const room = one.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) - (isChoice ? 20 : 0);
   return pen.measureText(text).width > room;
 })()`;
+/** To be evaluated: how much of this is hidden, in width and in height. */
+const beyond = (selector: string): string =>
+  `(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => [scrollWidth - clientWidth, scrollHeight - clientHeight])(document.querySelector("${selector}"))`;
 const HIDDEN = "one.scrollHeight - one.clientHeight";
 const styleOf = (name: string): string => `getComputedStyle(one).${name}`;
 /** Of `one`, which takes the focus. */
@@ -57,6 +60,13 @@ describeConsole("small things that were hard to understand", (console) => {
       (await page.getByLabel("To", { exact: true }).locator("option").first().textContent())!,
       /^2 of .* \d\d:\d\d$/,
     );
+  });
+
+  it("the side bar has room for the name of a workspace", async () => {
+    const workspace = await console().app.workspace("Corner shop of the old town");
+    const { page } = await console().open(workspace, { path: "/stats" });
+    await page.locator(".workspace strong").waitFor();
+    assert.deepEqual(await page.evaluate(beyond(".workspace strong")), [0, 0]);
   });
 
   it("the box of a schema is as high as its text, and the edge of one that scrolls shows it", async () => {
