@@ -54,6 +54,15 @@ describeConsole(
           assert.deepEqual(await page.evaluate(beyond), [], `${path} at ${width}`);
         }
       }
+      // Where one is too wide, it scrolls, and not the whole page; its edge shows it.
+      await page.setViewportSize({ width: 700, height: 900 });
+      for (const [path, text] of seen) {
+        await go(path);
+        await page.getByRole("cell", { name: text }).first().waitFor();
+        assert.equal(await page.evaluate("document.documentElement.scrollWidth > innerWidth"), false, path);
+        const edge = 'getComputedStyle(document.querySelector(".table-scroll")).backgroundImage';
+        assert.match(await page.evaluate<string>(edge), /gradient/);
+      }
     });
 
     it("show who came and went as it happens, of all audiences or of one", async () => {
