@@ -35,6 +35,7 @@ export interface Copying<Rows> {
   /** In the order in which they are loaded: what a row names stands before it. */
   readonly kinds: readonly (keyof Rows & string)[];
   /** Rows by where they are stored: each that stands throughout is in exactly one page, and one of documents ends where its texts reach 8 MB. */
+  // The event loop turns before each page: a file that is read to its end without that misses the heartbeats of the servers.
   dump<K extends keyof Rows>(kind: K, page: CopyPage): Promise<Copied<Rows[K]>>;
   /** Stores the rows as they are, durably. One that stands already stays as it stands. */
   load<K extends keyof Rows>(kind: K, rows: readonly Rows[K][]): Promise<void>;
@@ -127,7 +128,6 @@ export interface MentionRow {
   readonly tomb: Tomb;
 }
 
-/** The workspace is watched. */
 export interface WatchedRow {
   readonly workspace: WorkspaceId;
 }
@@ -233,7 +233,7 @@ export interface MessageRow {
 
 /** The messages of a queue that nobody consumes. */
 export interface QueueCopying {
-  /** All of them, in portions, each of which ends where its messages reach 8 MB; they stay in the queue. */
+  /** All of them, in portions, each of which ends where its messages reach 8 MB; they stay in the queue. The event loop turns while it reads. */
   messages(): AsyncIterable<readonly MessageRow[]>;
   /** Adds them, durably; each is due at once. Its bound does not count: they were accepted before. */
   load(rows: readonly MessageRow[]): Promise<void>;

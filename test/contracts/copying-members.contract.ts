@@ -5,7 +5,7 @@ import type { MemberCopying, MemberRows } from "../../core/ports/copying.js";
 import type { MarkStore } from "../../core/ports/mark-store.js";
 import type { SeatStore } from "../../core/ports/seat-store.js";
 import type { Contract } from "../support/contract.js";
-import { dumpAll, loadAll, sorted, type Dumped } from "../support/copying/rows.js";
+import { dumpAll, dumpedInOneTurn, loadAll, sorted, type Dumped } from "../support/copying/rows.js";
 
 export interface CopiedMembers {
   readonly seats: SeatStore;
@@ -48,6 +48,10 @@ export const ofThese = (all: Dumped<MemberRows>, workspaces: readonly WorkspaceI
 });
 
 export const memberCopyingContract: Contract<CopiedMembers> = {
+  "the event loop turns before each page": async ({ port }) => {
+    assert.deepEqual(await dumpedInOneTurn(port.copying), []);
+  },
+
   "dumps seats, feed and marks, each row once": async ({ port, reopen }) => {
     const workspaces = await fillMembers(port);
     const given = ofThese(await dumpAll<MemberRows>(port.copying), workspaces);

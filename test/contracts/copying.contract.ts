@@ -10,7 +10,7 @@ import type { ProfileStore } from "../../core/ports/profile-store.js";
 import { newId } from "../../core/ids.js";
 import { aDeadLetter, aFold, anEvent, aUidOf, HOSTILE_TEXTS } from "../support/builders.js";
 import type { Contract } from "../support/contract.js";
-import { aRandomGraph, dumpAll, loadAll, sorted, type Dumped } from "../support/copying/rows.js";
+import { aRandomGraph, dumpAll, dumpedInOneTurn, loadAll, sorted, type Dumped } from "../support/copying/rows.js";
 
 /** The servers are shared by all tests. */
 const ofWorkspaces = <Rows>(all: Dumped<Rows>, workspaces: ReadonlySet<WorkspaceId>): Dumped<Rows> =>
@@ -65,6 +65,10 @@ export const graphCopyingContract: Contract<CopiedGraph> = {
     for (const workspace of [...workspaces].slice(0, 3))
       assert.deepEqual(await answersOf(standing, workspace), await answersOf(source.port, workspace));
     await source.close();
+  },
+
+  "the event loop turns before each page": async ({ port }) => {
+    assert.deepEqual(await dumpedInOneTurn(port.copying), []);
   },
 
   "what stands stays as it stands when it is loaded again, in any portions": async ({ port }) => {
@@ -148,6 +152,10 @@ function begun(event: EventRecord): DocumentRows["events"] {
 }
 
 export const documentCopyingContract: Contract<CopiedDocuments> = {
+  "the event loop turns before each page": async ({ port }) => {
+    assert.deepEqual(await dumpedInOneTurn(port.copying), []);
+  },
+
   "dumps what it loaded, each row once, and the ports answer the same": async ({ port, reopen }) => {
     await fill(port);
     const given = await dumpAll<DocumentRows>(port.copying);

@@ -15,7 +15,12 @@ export const queueCopyingContract: Contract<QueueCopying> = {
     });
     await port.load(rows);
     const found: MessageRow[] = [];
+    let hasTurned = false;
+    setImmediate(() => (hasTurned = true));
     for await (const portion of port.messages()) {
+      assert.ok(hasTurned, "the event loop has not turned");
+      hasTurned = false;
+      setImmediate(() => (hasTurned = true));
       const ahead = portion.slice(0, -1).reduce((bytes, { message }) => bytes + message.length, 0);
       assert.ok(ahead < 8 * MB, `${portion.length} messages in one portion`);
       found.push(...portion);

@@ -6,6 +6,7 @@ import { GRAPH_KINDS, type GraphRows, type GraphCopying } from "../../../core/po
 import { EMPTY_PLAN } from "../../rules/working-state.js";
 import { prepareChangeWriter, prepareFindChange } from "../changes.js";
 import { changeBytes, countsText, forbiddenText, keyBlob, seenWithBlob } from "../encoding.js";
+import { nextTurn } from "../pages.js";
 import { prepareErasureLoads } from "./erasures.js";
 import { prepareMovementLoads } from "./movements.js";
 import { prepareDumps } from "./rows.js";
@@ -19,7 +20,10 @@ export function createSqliteGraphCopying({ database }: { readonly database: Data
   const mend = prepareMend(database);
   return {
     kinds: GRAPH_KINDS,
-    dump: async (kind, page) => database.read(() => dumps[kind](page)),
+    dump: async (kind, page) => {
+      await nextTurn();
+      return database.read(() => dumps[kind](page));
+    },
     mend: (row) => database.write(() => mend(row)),
     load: (kind, rows) => database.write(() => rows.forEach(loads[kind])),
   };

@@ -17,7 +17,7 @@ import { INSERT_LETTER, letterValues, type LetterRow } from "../events/dead-lett
 import { createNames, type Names } from "../events/names.js";
 import { arrivalKey, TIME_BYTES, UUID_BYTES } from "../events/rows.js";
 import { messagesOf } from "../messages.js";
-import { createSession } from "../session.js";
+import { createSession, nextTurn } from "../session.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
 
 type Dumps = { readonly [K in keyof DocumentRows]: (page: CopyPage) => Copied<DocumentRows[K]> };
@@ -35,7 +35,10 @@ export function createEmbeddedCopying({
   const loads = prepareLoads(database, createNames(database, createSession(database), tombOf));
   return {
     kinds: DOCUMENT_KINDS,
-    dump: async (kind, page) => database.read(() => dumps[kind](page)),
+    dump: async (kind, page) => {
+      await nextTurn();
+      return database.read(() => dumps[kind](page));
+    },
     load: (kind, rows) => database.write(() => rows.forEach(loads[kind])),
   };
 }

@@ -8,6 +8,7 @@ import {
   type MemberCopying,
   type MemberRows,
 } from "../../../core/ports/copying.js";
+import { nextTurn } from "../session.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
 
 type Dumps = { readonly [K in keyof MemberRows]: (page: CopyPage) => Copied<MemberRows[K]> };
@@ -23,7 +24,10 @@ export function createEmbeddedMemberCopying({ database }: { readonly database: D
   const putSizes = database.prepare("UPDATE feeds SET sizes = ? WHERE ws = ? AND head = ?");
   return {
     kinds: MEMBER_KINDS,
-    dump: async (kind, page) => database.read(() => dumps[kind](page)),
+    dump: async (kind, page) => {
+      await nextTurn();
+      return database.read(() => dumps[kind](page));
+    },
     load: (kind, rows) => database.write(() => rows.forEach(loads[kind])),
     mend: ({ workspace, head, sizes }) =>
       database.write(() => putSizes.run([JSON.stringify(sizes), uuidBytes(workspace), head]).changes === 1),

@@ -2,6 +2,7 @@ import type { Database } from "../../../core/database.js";
 import type { CopyPage, MessageRow, QueueCopying } from "../../../core/ports/copying.js";
 import { copied } from "./copy.js";
 import { messagesOf } from "../messages.js";
+import { nextTurn } from "../session.js";
 
 const MESSAGES_PER_PAGE = 500;
 
@@ -20,6 +21,7 @@ export function createEmbeddedQueueCopying(database: Database): QueueCopying {
   return {
     messages: async function* () {
       for (let after: string | null = null; ;) {
+        await nextTurn();
         const place: CopyPage = { limit: MESSAGES_PER_PAGE, after };
         const { rows, next } = database.read(() => copied(page, sizes, place, toRow));
         if (rows.length > 0) yield rows;

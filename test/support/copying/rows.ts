@@ -34,6 +34,18 @@ async function dumpKind<Rows, K extends keyof Rows>(
   }
 }
 
+/** The kinds whose dump answered before the event loop had turned. */
+export async function dumpedInOneTurn<Rows>(copying: Copying<Rows>): Promise<readonly string[]> {
+  const kinds: string[] = [];
+  for (const kind of copying.kinds) {
+    let hasTurned = false;
+    setImmediate(() => (hasTurned = true));
+    await copying.dump(kind, { limit: PAGE, after: null });
+    if (!hasTurned) kinds.push(kind);
+  }
+  return kinds;
+}
+
 export async function loadAll<Rows>(copying: Copying<Rows>, all: Dumped<Rows>): Promise<void> {
   for (const kind of copying.kinds) await copying.load(kind, all[kind]);
 }
