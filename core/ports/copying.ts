@@ -231,7 +231,7 @@ export interface MessageRow {
   readonly crashes: number;
 }
 
-/** The messages of a queue that nobody consumes. */
+/** The messages of a queue that nobody consumes. Rejects with `unavailable` where it is away, but not in the midst of them. */
 export interface QueueCopying {
   /** All of them, in portions, each of which ends where its messages reach 8 MB; they stay in the queue. The event loop turns while it reads. */
   messages(): AsyncIterable<readonly MessageRow[]>;

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Connection } from "rabbitmq-client";
 import { ConfigError } from "../../core/config.js";
+import { AppError } from "../../core/errors.js";
 import { readAddress, speaksAmqp, type Address } from "./address.js";
 import { codeOf } from "./codes.js";
 import { within } from "./within.js";
@@ -85,6 +86,12 @@ async function isIdle(connection: Connection): Promise<boolean> {
   const isOpening = (): boolean => state?.lazyChannel instanceof Promise;
   if (isOpening()) await within(CLOSE_MS, state!.lazyChannel as Promise<unknown>).catch(() => undefined);
   return !isOpening();
+}
+
+/** What the library throws where the broker is away becomes `unavailable`, and names the setting; what the broker refuses stays as it is. */
+export function awayProblem(error: unknown, url: string): unknown {
+  if (error instanceof AppError || REFUSALS.has(codeOf(error) ?? "")) return error;
+  return new AppError("unavailable", `RABBITMQ_URL: ${problemOf(error, readAddress(url))}`, { cause: error });
 }
 
 const hostOf = ({ hostname, port }: Address): string => `${hostname}:${port}`;

@@ -1,7 +1,7 @@
-import type { Connection } from "rabbitmq-client";
+import type { Channel } from "rabbitmq-client";
 import type { MessageRow, QueueCopying } from "../../core/ports/copying.js";
 import { PAGE_BYTES_MAX } from "../copy-pages.js";
-import { closeConnection, openConnection, type OnError } from "./connection.js";
+import { awayProblem, closeConnection, openConnection, type OnError } from "./connection.js";
 import { codeOf } from "./codes.js";
 import { CRASHES_GIVEN_UP } from "./consumer/consumer.js";
 import { unpackList } from "./list.js";
@@ -26,8 +26,25 @@ export async function openRabbitCopying(options: {
   const publisher = createRabbitPublisher({ connection, deadlineMs: DEADLINE_MS, repair: async () => undefined });
   const queues = async () => [...Object.values(names), ...(await findPartitions(connection, names.main))];
   const find = (queue: string) => connection.queueDeclare({ queue, passive: true });
+  const ask = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw awayProblem(error, url);
+    }
+  };
   return {
-    messages: () => messagesOf(connection, names, queues),
+    messages: async function* () {
+      const [all, channel] = await ask(async () => [await queues(), await connection.acquire()] as const);
+      try {
+        yield* messagesOf(channel, names, all);
+      } catch (error) {
+        // Not `unavailable`: for some seconds a broker may keep what a lost connection held, and who read again at once would miss it.
+        throw new Error(`${(awayProblem(error, url) as Error).message}, while messages were read`, { cause: error });
+      } finally {
+        await channel.close();
+      }
+    },
     load: async (rows) => {
       for (let next = 0; next < rows.length; next += AT_ONCE)
         await Promise.all(
@@ -37,13 +54,15 @@ export async function openRabbitCopying(options: {
           ),
         );
     },
-    clear: async () => {
-      for (const queue of await queues()) await connection.queuePurge(queue);
-    },
-    count: async () => {
-      const counts = await Promise.all((await queues()).map(find));
-      return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
-    },
+    clear: () =>
+      ask(async () => {
+        for (const queue of await queues()) await connection.queuePurge(queue);
+      }),
+    count: () =>
+      ask(async () => {
+        const counts = await Promise.all((await queues()).map(find));
+        return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
+      }),
     close: async () => {
       await publisher.close();
       await closeConnection(connection);
@@ -75,30 +94,24 @@ export async function disownQueues(options: {
 
 /** Holds all of them unacknowledged until the last: then the broker puts them back. */
 async function* messagesOf(
-  connection: Connection,
+  channel: Channel,
   { dead }: QueueNames,
-  queues: () => Promise<readonly string[]>,
+  all: readonly string[],
 ): AsyncGenerator<readonly MessageRow[]> {
-  const all = await queues();
-  const channel = await connection.acquire();
-  try {
-    let [portion, bytes]: [MessageRow[], number] = [[], 0];
-    for (const queue of all)
-      for (let got = await channel.basicGet({ queue }); got !== undefined; got = await channel.basicGet({ queue })) {
-        const { attempts, failedAt, crashes } = readHeaders(got.headers);
-        const counts = { attempts, failedAt: failedAt || null, crashes: queue === dead ? CRASHES_GIVEN_UP : crashes };
-        for (const message of unpackList(bytesOf(got.body))) {
-          portion.push({ message, ...counts });
-          bytes += message.length;
-          if (portion.length < MESSAGES_PER_PORTION && bytes < PAGE_BYTES_MAX) continue;
-          yield portion;
-          [portion, bytes] = [[], 0];
-        }
+  let [portion, bytes]: [MessageRow[], number] = [[], 0];
+  for (const queue of all)
+    for (let got = await channel.basicGet({ queue }); got !== undefined; got = await channel.basicGet({ queue })) {
+      const { attempts, failedAt, crashes } = readHeaders(got.headers);
+      const counts = { attempts, failedAt: failedAt || null, crashes: queue === dead ? CRASHES_GIVEN_UP : crashes };
+      for (const message of unpackList(bytesOf(got.body))) {
+        portion.push({ message, ...counts });
+        bytes += message.length;
+        if (portion.length < MESSAGES_PER_PORTION && bytes < PAGE_BYTES_MAX) continue;
+        yield portion;
+        [portion, bytes] = [[], 0];
       }
-    if (portion.length > 0) yield portion;
-  } finally {
-    await channel.close();
-  }
+    }
+  if (portion.length > 0) yield portion;
 }
 
 /** The library reads text and JSON by what the message says of itself. */
