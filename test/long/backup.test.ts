@@ -84,6 +84,8 @@ describe("npm run backup", () => {
       const run = (...given: readonly string[]) =>
         spawnSync(process.execPath, [SCRIPT, ...given], { env: settings, encoding: "utf8" });
       assert.match(run("x.db").stderr, /^onym: DATA_DIR: there is no store in /);
+      const beside = spawnSync(process.execPath, [SCRIPT, "x.db"], { env: { DATA_DIR: SCRIPT }, encoding: "utf8" });
+      assert.match(beside.stderr, /^onym: DATA_DIR: there is no store in /);
       await withApp(settings, {}, async (app) => void (await app.workspace()));
       assert.match(run().stderr, /^onym: name the file: npm run backup -- FILE\n$/);
       const file = path.join(folder, "backup.db");
