@@ -1,4 +1,5 @@
 import { isDamaged } from "../core/errors.js";
+import { createPause } from "../core/event-loop.js";
 import type { Identifier, StoredEvent } from "../core/event/event.js";
 import { isUuid, type EventId, type WorkspaceId } from "../core/ids.js";
 import { isSettled } from "./read-event.js";
@@ -23,7 +24,7 @@ export async function waitUntilFolded(
   const stored = known.map((one) => one.stored);
   await services.waiting.until(
     workspace,
-    () => areFolded(services, workspace, stored, lookWithBytes),
+    (isOver) => areFolded(services, workspace, stored, lookWithBytes, isOver),
     (isDone) => isDone,
     seconds,
   );
@@ -34,23 +35,30 @@ async function areFolded(
   workspace: WorkspaceId,
   identifiers: readonly Identifier[],
   lookWithBytes: LookWithBytes,
+  isOver: () => boolean,
 ): Promise<boolean> {
   const { identity, events, limits } = services;
-  const isDone = async (eventId: EventId): Promise<boolean> => {
-    const event = await find(events, workspace, eventId);
-    return event === null || isSettled(services, workspace, event);
-  };
   const refs = await identity.lookup(workspace, identifiers);
   if (refs.includes(null)) return false;
   const isOwn = refs.some((ref) => ref!.size > SIZE_MAX);
+  const sources = new Set<EventId>();
   for (const id of new Set(refs.map((ref) => (isOwn ? ref!.uid : ref!.profileId)))) {
     const changes = await identity.history(workspace, id, { limit: CHANGES_LOOKED_AT, before: null, isOwn });
-    for (const { source } of changes.map(({ evidence }) => evidence)) {
-      if (isUuid(source) && !(await lookWithBytes(limits.payloadBytesMax, () => isDone(source as EventId))))
-        return false;
-    }
+    for (const { source } of changes.map(({ evidence }) => evidence))
+      if (isUuid(source)) sources.add(source as EventId);
   }
-  return true;
+  if (sources.size === 0) return true;
+  const pause = createPause();
+  // One turn for all of them, of which it holds one at a time: with a turn for each it would wait for minutes beside other reads.
+  return lookWithBytes(limits.payloadBytesMax, async () => {
+    for (const eventId of sources) {
+      if (isOver()) return false;
+      const event = await find(events, workspace, eventId);
+      if (event !== null && !(await isSettled(services, workspace, event))) return false;
+      await pause();
+    }
+    return true;
+  });
 }
 
 /** Null also for one that is damaged: it never folds, so nobody waits for it. */

@@ -4,9 +4,14 @@ import type { WorkspaceId } from "../core/ids.js";
 export interface Waiting {
   /**
    * Reads until the answer is as wanted, the seconds are over or the process drains, and answers what it read last. When too many
-   * wait already, in all or of the workspace, it reads once.
+   * wait already, in all or of the workspace, it reads once. A read that takes several steps asks `isOver` between them whether to end.
    */
-  until<T>(workspace: WorkspaceId, read: () => Promise<T>, isDone: (answer: T) => boolean, seconds: number): Promise<T>;
+  until<T>(
+    workspace: WorkspaceId,
+    read: (isOver: () => boolean) => Promise<T>,
+    isDone: (answer: T) => boolean,
+    seconds: number,
+  ): Promise<T>;
   /** Nobody waits any more. */
   drain(): void;
 }
@@ -46,14 +51,14 @@ export function createWaiting(waitersMax = WAITERS_MAX, workspaceWaitersMax = WO
   return {
     until: async (workspace, read, isDone, seconds) => {
       const deadline = performance.now() + seconds * 1_000;
-      if (seconds === 0 || isFull(workspace)) return read();
+      const isOver = (): boolean => isDraining || performance.now() >= deadline;
+      if (seconds === 0 || isFull(workspace)) return read(isOver);
       count(workspace, 1);
       try {
         for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(pauseMs * 1.5, PAUSE_MS_MAX)) {
-          const answer = await read();
-          const leftMs = deadline - performance.now();
-          if (isDone(answer) || leftMs <= 0 || isDraining) return answer;
-          await pause(Math.min(pauseMs, leftMs));
+          const answer = await read(isOver);
+          if (isDone(answer) || isOver()) return answer;
+          await pause(Math.min(pauseMs, deadline - performance.now()));
         }
       } finally {
         count(workspace, -1);

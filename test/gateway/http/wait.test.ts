@@ -6,7 +6,7 @@ import { waitUntilFolded } from "../../../commands/wait-until-folded.js";
 import { AppError } from "../../../core/errors.js";
 import { BUILT_IN_NAMESPACES } from "../../../core/identity/namespaces.js";
 import type { HistoryPage } from "../../../core/identity/pages.js";
-import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../../core/ids.js";
+import { newId, type EventId, type ProfileId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import {
   at,
   errorPaths,
@@ -25,6 +25,8 @@ async function timed(ask: () => Promise<Answer>): Promise<Answer & { readonly ms
   const answer = await ask();
   return { ...answer, ms: performance.now() - before };
 }
+
+const changeOf = (source: string) => ({ evidence: { source } });
 
 describe("A read that waits", () => {
   let release = (): void => {};
@@ -239,6 +241,39 @@ describe("A read that waits", () => {
       [refs[1]!.uid, true],
     ]);
   });
+
+  for (const [name, tookMs, most] of [
+    ["takes one turn for all the events that it looks at, each of them once", 0, 12],
+    ["stops between two events when the seconds are over", 600, 3],
+  ] as const)
+    it(`a look-up ${name}`, async () => {
+      const shared = newId<EventId>();
+      let [turns, finds] = [0, 0];
+      const services = {
+        catalog: { namespaces: () => Promise.resolve(BUILT_IN_NAMESPACES) },
+        identity: {
+          lookup: () =>
+            Promise.resolve(["a", "b"].map(() => ({ profileId: newId<ProfileId>(), size: 1, uid: newId<Uid>() }))),
+          history: () => Promise.resolve([shared, shared, ...Array.from({ length: 5 }, () => newId())].map(changeOf)),
+        },
+        events: {
+          find: async () => {
+            finds += 1;
+            if (tookMs > 0) await sleep(tookMs);
+            return null;
+          },
+        },
+        limits: { payloadBytesMax: 1 },
+        waiting: createWaiting(),
+      } as unknown as Parameters<typeof waitUntilFolded>[0];
+      const asked = ["a", "b"].map((value) => ({ namespace: "user_id", value }));
+      await waitUntilFolded(services, newId<WorkspaceId>(), asked, 1, (_, isSo) => {
+        turns += 1;
+        return isSo();
+      });
+      assert.equal(turns, 1);
+      assert.ok(finds > 0 && finds < most, `${finds} events`);
+    });
 
   it("asks ever more rarely: a second of waiting is some ten reads", async () => {
     let reads = 0;
