@@ -2,7 +2,7 @@ import { AppError } from "../../core/errors.js";
 import type { DeadLetterId } from "../../core/ids.js";
 import { isOpen } from "../../core/ports/event-store.js";
 import type { Caller, Services } from "../services.js";
-import { readLetter, type ReadLetter } from "./read.js";
+import { readLetter, storedOf, type ReadLetter } from "./read.js";
 
 type DeleteServices = Parameters<typeof readLetter>[0] & Pick<Services, "log" | "purge" | "live">;
 
@@ -27,12 +27,15 @@ export async function deleteLetter(
 const ACCEPTED =
   "Only a dead letter with the reason rejected or quarantined can be deleted: this one is of an accepted event, and goes with it.";
 const ON_ITS_WAY = "The event of this dead letter was queued again, and is not stored yet. Try again when it is.";
+const DAMAGED =
+  "The event that is stored under the id of this dead letter is damaged: nobody can tell whether it is this one, so it goes with it.";
 
 /** Of a replayed one only the event that is stored says whether it is that one, or lost against another body of its sender's. */
-async function whyKept({ events }: DeleteServices, { letter, event }: ReadLetter): Promise<string | null> {
+async function whyKept(services: DeleteServices, { letter, event }: ReadLetter): Promise<string | null> {
   if (event === null || (event.notes?.verdict ?? null) === null) return ACCEPTED;
   if (isOpen(letter)) return null;
-  const stored = await events.find(event.workspace, event.eventId);
+  const stored = await storedOf(services, event.workspace, event.eventId);
+  if (stored === "damaged") return DAMAGED;
   if (stored === null) return ON_ITS_WAY;
   return stored.fingerprint === event.fingerprint ? ACCEPTED : null;
 }

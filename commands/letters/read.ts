@@ -1,7 +1,7 @@
-import type { EventRecord } from "../../core/event/event.js";
+import type { EventRecord, StoredEvent } from "../../core/event/event.js";
 import { decodeMessage } from "../../core/event/message.js";
-import { AppError } from "../../core/errors.js";
-import type { DeadLetterId, WorkspaceId } from "../../core/ids.js";
+import { AppError, isDamaged } from "../../core/errors.js";
+import type { DeadLetterId, EventId, WorkspaceId } from "../../core/ids.js";
 import type { DeadLetter, DeadLetterPage, LetterPosition } from "../../core/ports/event-store.js";
 import { withoutErasedLetters, type HidingServices } from "../erasures/hidden.js";
 import type { Limits, Services } from "../services.js";
@@ -38,6 +38,17 @@ export async function findLetter(
   if (letter === null) return null;
   return (await withoutErasedLetters(services, workspace, [letter]))[0] ?? null;
 }
+
+/** The event that is stored under the id of a letter's. */
+export const storedOf = (
+  { events }: Pick<Services, "events">,
+  workspace: WorkspaceId,
+  eventId: EventId,
+): Promise<StoredEvent | "damaged" | null> =>
+  events.find(workspace, eventId).catch((error: unknown) => {
+    if (!isDamaged(error)) throw error;
+    return "damaged";
+  });
 
 /** Each is read with its message, so a page of large ones ends early. */
 const PAGE_BYTES_MAX = 2 * 1_048_576;

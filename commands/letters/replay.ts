@@ -1,8 +1,8 @@
 import type { Namespace } from "../../core/catalog/catalog.js";
 import { registerNamespaces } from "../../core/identity/register-namespaces.js";
-import { AppError, isDamaged, type ErrorItem } from "../../core/errors.js";
+import { AppError, type ErrorItem } from "../../core/errors.js";
 import { createPause } from "../../core/event-loop.js";
-import type { DropReason, EventRecord, StoredEvent } from "../../core/event/event.js";
+import type { DropReason, EventRecord } from "../../core/event/event.js";
 import { asReplay, decodeMessage, encodeMessage } from "../../core/event/message.js";
 import type { Origin, Verdict } from "../../core/event/notes.js";
 import { parseTimestamp } from "../../core/event/time.js";
@@ -18,7 +18,7 @@ import { createSides } from "../sdk/accept-items.js";
 import { errorsOfItem, judgeItem, type ItemServices } from "../sdk/judge-item.js";
 import { withoutErasedLetters, type HidingServices } from "../erasures/hidden.js";
 import type { Caller, Limits, Services } from "../services.js";
-import { lettersAtOnce } from "./read.js";
+import { lettersAtOnce, storedOf } from "./read.js";
 
 type ReplayServices = ItemServices & HidingServices & Pick<Services, "queue">;
 
@@ -190,16 +190,6 @@ async function stepOf(services: ReplayServices, workspace: WorkspaceId, letter: 
   sent.set(event.eventId, event.fingerprint);
   return { letter, message: encodeMessage(judged.event) };
 }
-
-const storedOf = (
-  { events }: ReplayServices,
-  workspace: WorkspaceId,
-  eventId: EventId,
-): Promise<StoredEvent | "damaged" | null> =>
-  events.find(workspace, eventId).catch((error: unknown) => {
-    if (!isDamaged(error)) throw error;
-    return "damaged";
-  });
 
 /** What judging makes known is kept to itself, and counts for what is judged after it. */
 function writingNothing(services: ReplayServices): ReplayServices {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { AppError } from "../../../core/errors.js";
 import type { WorkspaceId } from "../../../core/ids.js";
 import { aDeadLetter } from "../../support/builders.js";
 import { eventually } from "../../support/eventually.js";
@@ -8,7 +9,23 @@ import { at, listAt, submission, textAt, useApp, type Answer, type TestWorkspace
 const MARKER = "zq-marker@example.com";
 
 describe("A dead letter", () => {
-  const app = useApp();
+  let isDamaged = false;
+  const app = useApp(
+    {},
+    {
+      wrap: (backends) => ({
+        ...backends,
+        events: {
+          ...backends.events,
+          find: async (...given) => {
+            if (isDamaged) throw new AppError("damaged", "It cannot be read.");
+            return backends.events.find(...given);
+          },
+        },
+      }),
+    },
+  );
+  afterEach(() => (isDamaged = false));
   let workspace: TestWorkspace;
   beforeEach(async () => {
     workspace = await app().workspace();
@@ -62,6 +79,10 @@ describe("A dead letter", () => {
     assert.equal(replayed.body["replayed"], 1, replayed.text);
     assert.equal((await remove(textAt(rejected, "dead_letter_id"))).status, 409);
     assert.equal(at((await workspace.settled(at(rejected, "event_id"), "stored")).body, "status"), "stored");
+    isDamaged = true;
+    const { status, body, text } = await remove(textAt(rejected, "dead_letter_id"));
+    assert.deepEqual([status, body["code"]], [409, "conflict"], text);
+    assert.match(textAt(body, "detail"), /damaged/);
   });
 
   it("is made of no event that an atomic batch refuses: a replay would store what nobody was told is stored", async () => {
