@@ -24,6 +24,8 @@ export interface Context<Params = unknown, Query = unknown, Body = unknown> exte
   readonly takeBytes: TakeBytes;
   /** The same for work that takes seconds, a little at a time: other reads of the workspace begin meanwhile. */
   readonly takeBytesForLong: TakeBytes;
+  /** Between two parts of such work: the next one takes its bytes in turn with the others. */
+  readonly giveBack: () => void;
   readonly lookWithBytes: LookWithBytes;
   readonly key: KeyRecord;
   /** When the caller's session ends, in milliseconds since 1970; null: with the key. */

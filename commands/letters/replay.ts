@@ -17,7 +17,7 @@ import { KEY_MEMBER, openSubmission, readEnvelope } from "../acceptance/submissi
 import { createSides } from "../sdk/accept-items.js";
 import { errorsOfItem, judgeItem, type ItemServices } from "../sdk/judge-item.js";
 import { withoutErasedLetters, type HidingServices } from "../erasures/hidden.js";
-import type { Caller, Limits, Services } from "../services.js";
+import type { Caller, Limits, Services, TakeBytes } from "../services.js";
 import { lettersAtOnce, storedOf } from "./read.js";
 
 type ReplayServices = ItemServices & HidingServices & Pick<Services, "queue">;
@@ -66,21 +66,28 @@ export interface ReplayAnswer {
 export const REMAINING_MAX = 10_000;
 /** Looked at in one call. */
 export const LETTERS_MAX = 1_000;
+/** Once a call takes longer, it leaves further ones to the next. */
+const CALL_MS_MAX = 10_000;
 /** What a replay holds at a time: letters, what they are judged to be, and what of that is queued. */
-export const replayBytesMax = (limits: Limits): number => 3 * lettersAtOnce(limits) * limits.payloadBytesMax;
+const portionBytesMax = (limits: Limits): number => 3 * lettersAtOnce(limits) * limits.payloadBytesMax;
 
 type Step = { readonly letter: DeadLetter } & ({ readonly message: Buffer } | Omit<Skipped, "deadLetterId">);
+
+/** `giveBack`: the next portion takes them anew. */
+type Bytes = { readonly takeBytes: TakeBytes; readonly giveBack: () => void };
 
 /**
  * Queues dead letters again: as they came those that died as events, and judged by the schema of now what never was one. Each is queued
  * with the number of its replay, and then noted: whatever crashes, it is open if and only if it died again. To replay twice does no harm:
  * the event's id makes it one event. A dry run judges too, and writes nothing. Rejects with `unavailable` when the queue is full; what was noted stands.
+ * Each portion takes its bytes in turn with the other reads of the workspace. Where a later one has no room, or nobody waits for the answer
+ * any more, it ends: of all open ones with what remains, of named ones it rejects.
  */
 export async function replayLetters(
   services: ReplayServices,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
   selection: ReplaySelection,
-  { dryRun }: { readonly dryRun: boolean },
+  { dryRun, ...bytes }: Bytes & { readonly dryRun: boolean },
 ): Promise<ReplayAnswer> {
   const judging = dryRun ? writingNothing(services) : services;
   const pause = createPause();
@@ -88,7 +95,7 @@ export async function replayLetters(
   const skipped: Skipped[] = [];
   let replayed = 0;
   let last: LetterPosition | null = null;
-  for await (const { letters, unknown, end } of portionsOf(services, workspace, selection)) {
+  for await (const { letters, unknown, end } of portionsOf(services, workspace, selection, bytes)) {
     for (const deadLetterId of unknown) skipped.push({ deadLetterId, why: "not_found", errors: [] });
     const steps: Step[] = [];
     const shown = new Set(await withoutErasedLetters(services, workspace, letters));
@@ -124,31 +131,50 @@ async function* portionsOf(
   { events, limits }: Pick<ReplayServices, "events" | "limits">,
   workspace: WorkspaceId,
   { deadLetterIds, after, ...filter }: ReplaySelection,
+  { takeBytes, giveBack }: Bytes,
 ): AsyncGenerator<Portion, void, undefined> {
   const portion = lettersAtOnce(limits);
+  const isSought = (letter: DeadLetter): boolean =>
+    (filter.reason === null || letter.reason === filter.reason) &&
+    (filter.before === null || letter.at < filter.before);
   if (deadLetterIds !== null) {
     const ids = [...new Set(deadLetterIds)];
     for (let next = 0; next < ids.length; next += portion) {
       const some = ids.slice(next, next + portion);
-      const found = await Promise.all(some.map((id) => events.findDeadLetter(workspace, id)));
-      const isSought = (letter: DeadLetter): boolean =>
-        (filter.reason === null || letter.reason === filter.reason) &&
-        (filter.before === null || letter.at < filter.before);
-      const letters = found.filter((letter) => letter !== null && isSought(letter)) as readonly DeadLetter[];
-      const sought = new Set(letters.map(({ deadLetterId }) => deadLetterId));
-      yield { letters, unknown: some.filter((id) => !sought.has(id)), end: null };
+      await takeBytes(portionBytesMax(limits));
+      try {
+        const found = await Promise.all(some.map((id) => events.findDeadLetter(workspace, id)));
+        const letters = found.filter((letter) => letter !== null && isSought(letter)) as readonly DeadLetter[];
+        const sought = new Set(letters.map(({ deadLetterId }) => deadLetterId));
+        yield { letters, unknown: some.filter((id) => !sought.has(id)), end: null };
+      } finally {
+        giveBack();
+      }
     }
     return;
   }
+  const endsAt = performance.now() + CALL_MS_MAX;
   let end = after;
   for (let left = LETTERS_MAX; left > 0; left -= portion) {
     const limit = Math.min(portion, left);
-    const letters = await events.openLetters(workspace, { ...filter, after: end, limit });
-    if (letters.length === 0) return;
-    const { at, deadLetterId } = letters.at(-1)!;
-    end = { at, deadLetterId };
-    yield { letters, unknown: [], end };
-    if (letters.length < limit) return;
+    const isFirst = left === LETTERS_MAX;
+    if (!isFirst && performance.now() >= endsAt) return;
+    try {
+      await takeBytes(portionBytesMax(limits));
+    } catch (error) {
+      if (isFirst) throw error;
+      return;
+    }
+    try {
+      const letters = await events.openLetters(workspace, { ...filter, after: end, limit });
+      if (letters.length === 0) return;
+      const { at, deadLetterId } = letters.at(-1)!;
+      end = { at, deadLetterId };
+      yield { letters, unknown: [], end };
+      if (letters.length < limit) return;
+    } finally {
+      giveBack();
+    }
   }
 }
 

@@ -31,6 +31,7 @@ export const beginning = (now: number): Context => ({
   query: NO_KEY,
   takeBytes: NO_BYTES,
   takeBytesForLong: NO_BYTES,
+  giveBack: () => {},
   lookWithBytes: (_, isSo) => isSo(),
   page: NO_PAGE,
   body: undefined,

@@ -4,7 +4,6 @@ import { listedBytesMax, listLetters, opened, readLetter, type ReadLetter } from
 import {
   LETTERS_MAX,
   REMAINING_MAX,
-  replayBytesMax,
   replayLetters,
   SKIP_REASONS,
   type Skipped,
@@ -58,7 +57,7 @@ const REPLAYED = record({
   dry_run: Type.Optional(Type.Literal(true)),
 });
 
-/** Each holds its bytes until it is done, and what waits for them is in the way of all reads of the workspace. */
+/** What waits for its bytes is in the way of all reads of the workspace. */
 const REPLAYS_AT_ONCE = 2;
 
 export function deadLetterRoutes(services: Services): readonly Route[] {
@@ -117,7 +116,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       tag: "Manage",
       summary: "Queue dead letters again, after a new check of those that were quarantined or refused",
       description:
-        "Replays the given ids, or all open dead letters, oldest first; `reason` and `before` (the time when they died) filter. One call handles 1,000 dead letters: continue with `next_cursor` until it is null. Quarantined and refused events are checked against the current schema, and keep their id and `received_at`, so they count once. With `dry_run=true` nothing is queued, and `next_cursor` is only for further dry runs.",
+        "Replays the given ids, or all open dead letters, oldest first; `reason` and `before` (the time when they died) filter. One call handles up to 1,000 dead letters: continue with `next_cursor` until it is null. Quarantined and refused events are checked against the current schema, and keep their id and `received_at`, so they count once. With `dry_run=true` nothing is queued, and `next_cursor` is only for further dry runs.",
       example: { body: { reason: "quarantined" } },
       access,
       query: { dry_run: FLAG },
@@ -143,10 +142,10 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           before,
           after: positionIn(page.after),
         };
-        const answer = await inTurn(context, async () => {
-          await context.takeBytesForLong(replayBytesMax(limits));
-          return replayLetters(services, context, selection, { dryRun: query.dry_run });
-        });
+        const { takeBytesForLong: takeBytes, giveBack } = context;
+        const answer = await inTurn(context, () =>
+          replayLetters(services, context, selection, { dryRun: query.dry_run, takeBytes, giveBack }),
+        );
         return reply(200, {
           replayed: answer.replayed,
           skipped: answer.skipped.map(showSkipped),

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../../../app/backends.js";
 import type { DeadLetterId, WorkspaceId } from "../../../core/ids.js";
 import { aDeadLetter } from "../../support/builders.js";
+import { eventually } from "../../support/eventually.js";
 import { textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
 
 const MIB = 1_048_576;
@@ -13,13 +14,14 @@ for (const [size, payloadBytesMax] of [
   ["as large as a payload may ever be", 15 * MIB],
 ] as const)
   describe(`Dead letters in memory (${size})`, () => {
-    let [reading, most] = [0, 0];
+    let [reading, most, reads, slowMs] = [0, 0, 0, 5];
     /** What a store reads is in memory from its request on, and each letter may be as large as a payload may be. */
     const counting = async <T>(letters: number, read: () => Promise<T>): Promise<T> => {
+      reads += 1;
       reading += letters * payloadBytesMax;
       most = Math.max(most, reading);
       try {
-        await sleep(5);
+        await sleep(slowMs);
         return await read();
       } finally {
         reading -= letters * payloadBytesMax;
@@ -47,7 +49,7 @@ for (const [size, payloadBytesMax] of [
       );
       for (const letter of letters) await app().service.backends.events.bury(letter);
       ids = letters.map(({ deadLetterId }) => deadLetterId);
-      [reading, most] = [0, 0];
+      [reading, most, reads, slowMs] = [0, 0, 0, 5];
     });
     const times = (count: number, ask: () => Promise<Answer>): Promise<readonly Answer[]> =>
       Promise.all(Array.from({ length: count }, ask));
@@ -59,6 +61,33 @@ for (const [size, payloadBytesMax] of [
         assert.equal((told["skipped"] as readonly unknown[]).length, 16);
       }
       assert.ok(most <= Math.max(2 * MIB, payloadBytesMax), `${most} bytes at once`);
+    });
+
+    it("other reads of the workspace begin between two portions of a replay", async () => {
+      for (const body of [{}, { dead_letter_ids: ids }]) {
+        slowMs = 50;
+        let isReplayed = false;
+        const replaying = workspace.send("POST", REPLAY, body).finally(() => (isReplayed = true));
+        await eventually("it reads", () => reading > 0);
+        const { status, text } = await workspace.send("GET", "/v1/dead-letters?limit=1");
+        assert.equal(status, 200, text);
+        assert.ok(!isReplayed || payloadBytesMax < MIB, "it was read before the replay ended");
+        assert.equal((await replaying).status, 200);
+      }
+    });
+
+    it("a replay ends once its client is gone", async () => {
+      slowMs = 100;
+      const leaving = new AbortController();
+      const headers = { authorization: `Bearer ${await workspace.key("owner")}`, "content-type": "application/json" };
+      const replaying = fetch(app().url + REPLAY, { method: "POST", headers, body: "{}", signal: leaving.signal });
+      await eventually("it reads", () => reads > 0);
+      leaving.abort();
+      await assert.rejects(replaying);
+      await eventually("it has ended", () => reading === 0);
+      const before = reads;
+      await sleep(3 * slowMs);
+      assert.ok(reads <= before + 1, `${reads - before} further reads`);
     });
 
     it("replays of a workspace wait for each other", async () => {
