@@ -69,6 +69,13 @@ export function newId<Id extends string>(): Id {
   return v7({ random, msecs: lastMs, seq: sequence }) as Id;
 }
 
+/** Not younger than any id made at that time or later; milliseconds since 1970. */
+export const firstIdAt = <Id extends string>(ms: number): Id =>
+  v7({ random: new Uint8Array(RANDOM_BYTES), msecs: ms, seq: 0 }) as Id;
+
+/** When the id was made; milliseconds since 1970. */
+export const madeAt = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
 /** From now on no new id is older than this; milliseconds since 1970. */
 export function newIdsFrom(ms: number): void {
   if (ms <= lastMs) return;

@@ -1,7 +1,15 @@
 import type { Change, ForbiddenPair, ListedLink } from "../../core/identity/model.js";
 import type { WalkedProfile } from "../../core/identity/pages.js";
 import type { RemovedPair, Taken, UnlinkedMark } from "../../core/identity/api.js";
-import type { ChangeId, ForbiddenPairId, ProfileId, Uid, WorkspaceId } from "../../core/ids.js";
+import {
+  firstIdAt,
+  madeAt,
+  type ChangeId,
+  type ForbiddenPairId,
+  type ProfileId,
+  type Uid,
+  type WorkspaceId,
+} from "../../core/ids.js";
 import type { Services } from "../services.js";
 
 export interface ExportedLink extends ListedLink {
@@ -27,14 +35,14 @@ interface WalkPlace {
   readonly profileId: ProfileId;
   readonly from: Uid;
   readonly to: Uid;
-  /** The newest change when the walk began; null: there was none. */
-  readonly since: ChangeId | null;
+  /** When the walk began: the newest change, or a later time. */
+  readonly since: ChangeId;
 }
 
-/** Among the changes since the walk began, the newest first. */
+/** Among the changes since the walk, or the pass before, began, the newest first. */
 interface MovedPlace {
   readonly kind: "moved";
-  readonly since: ChangeId | null;
+  readonly since: ChangeId;
   readonly before: ChangeId | null;
 }
 
@@ -55,7 +63,7 @@ const ROWS_PER_READ = 500;
 type Graph = Pick<Services, "identity">;
 
 /**
- * All active links, by profile, and once more those of profiles that others came into meanwhile; then all forbidden pairs; then what was
+ * All active links, by profile, and once more those of profiles that merge or split meanwhile, and of recent undos; then all forbidden pairs; then what was
  * removed and not restored.
  */
 export async function* exportLinks(
@@ -64,7 +72,7 @@ export async function* exportLinks(
   after: LinkPlace | null,
 ): AsyncGenerator<readonly LinkRecord[], void> {
   if (after === null || after.kind === "link") {
-    const since = after === null ? await newestChange(services, workspace) : after.since;
+    const since = after === null ? await latest(services, workspace) : after.since;
     yield* activeLinks(services, workspace, after, since);
     yield* movedLinks(services, workspace, { kind: "moved", since, before: null });
   }
@@ -127,14 +135,19 @@ function* recordsOfTaken(
   for (let from = 0; from < rows; from += ROWS_PER_READ) yield records.slice(from, from + ROWS_PER_READ);
 }
 
-const newestChange = async ({ identity }: Graph, workspace: WorkspaceId): Promise<ChangeId | null> =>
-  (await identity.changes(workspace, null, { limit: 1, before: null }))[0]?.changeId ?? null;
+/** Clocks of other processes may be behind; what is older than this is ended, but for undos. */
+async function latest({ identity }: Graph, workspace: WorkspaceId): Promise<ChangeId> {
+  const recent = firstIdAt<ChangeId>(Date.now() - CLOCKS_MS);
+  const [newest] = await identity.changes(workspace, null, { limit: 1, before: null });
+  return newest !== undefined && newest.changeId > recent ? newest.changeId : recent;
+}
+const CLOCKS_MS = 10_000;
 
 async function* activeLinks(
   services: Graph,
   workspace: WorkspaceId,
   after: WalkPlace | null,
-  since: ChangeId | null,
+  since: ChangeId,
 ): AsyncGenerator<readonly LinkRecord[], void> {
   const placeOf: PlaceOf = ({ profileId, from, to }) => ({ kind: "link", profileId, from, to, since });
   if (after !== null) yield* linksOf(services, workspace, after.profileId, after, placeOf);
@@ -147,18 +160,50 @@ async function* activeLinks(
 }
 
 /**
- * The walk does not meet a profile that comes into one which it has passed, nor a part of one that it has read already. The ids of both
- * name where their identifiers are now.
+ * Again as long as somebody undoes something meanwhile: a part that a pass has not read may get an id that none of its changes names.
+ * What merges meanwhile is read under its old id, too.
  */
 async function* movedLinks(
   services: Graph,
   workspace: WorkspaceId,
+  place: MovedPlace,
+): AsyncGenerator<readonly LinkRecord[], void> {
+  for (let next = place, passes = 1; ; passes++) {
+    const since = await latest(services, workspace);
+    const newest = await newestUndos(services, workspace);
+    yield* movedSince(services, workspace, next);
+    const isOver = next.before === null && newest === (await newestUndos(services, workspace));
+    if (isOver || passes === PASSES_MAX) return;
+    // What came before a pass went on is not in it.
+    next = { kind: "moved", since: next.before === null ? since : next.since, before: null };
+  }
+}
+const PASSES_MAX = 10;
+
+async function newestUndos({ identity }: Graph, workspace: WorkspaceId): Promise<string> {
+  const newest = await Promise.all(
+    TAKING.map((outcome) => identity.changes(workspace, outcome, { limit: 1, before: null })),
+  );
+  return newest.flatMap((found) => found.map(({ changeId }) => changeId)).join();
+}
+
+/**
+ * The walk does not meet a profile that comes into one which it has passed, nor a part of one that it has read already. The ids of both
+ * name where their identifiers are now.
+ */
+async function* movedSince(
+  services: Graph,
+  workspace: WorkspaceId,
   { since, before }: MovedPlace,
 ): AsyncGenerator<readonly LinkRecord[], void> {
+  const undoing = firstIdAt<ChangeId>(madeAt(since) - UNDO_MS);
   for (let last = before; ;) {
     const found = await services.identity.changes(workspace, null, { limit: CHANGES_PER_READ, before: last });
-    const newer = found.filter(({ changeId }) => since === null || changeId > since);
-    const moving = newer.filter((change) => change.before.length > 1 || change.after.length > 1);
+    const newer = found.filter(({ changeId }) => changeId > undoing);
+    const moving = newer.filter(
+      ({ changeId, outcome, before, after }) =>
+        (before.length > 1 || after.length > 1) && (changeId > since || TAKING.some((one) => one === outcome)),
+    );
     const named = [...new Set(moving.flatMap((change) => change.before.concat(change.after)))];
     const live = await liveProfiles(services, workspace, named);
     const place: MovedPlace = { kind: "moved", since, before: last };
@@ -167,6 +212,9 @@ async function* movedLinks(
     last = newer.at(-1)!.changeId;
   }
 }
+
+/** An undo moves profiles step by step under the id that it began with: for ten minutes at most, the longest PROFILE_TIMEOUT_MS. */
+const UNDO_MS = 900_000;
 
 async function liveProfiles(
   { identity }: Graph,

@@ -3,12 +3,12 @@ import { exportLinks } from "../../commands/exports/links.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import { pairKey, type LinkState } from "../../core/identity/model.js";
-import { newId, type ChangeId, type WorkspaceId } from "../../core/ids.js";
+import { newId, type ChangeId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { takenBy } from "../../graph/restore/taken.js";
 import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
 import { aChange } from "../support/identity/plans.js";
-import { useApp } from "../support/service/app.js";
+import { textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 const identifiers = ["a", "b", "c", "d"].map((name) => ({ namespace: "email", value: `${name}@example.com` }));
 
@@ -37,6 +37,58 @@ describe("An export of links", () => {
       const lacking = texts(placed.slice(n + 1)).filter((line) => !texts(rest).includes(line));
       assert.deepEqual(lacking, [], `behind line ${n}`);
     }
+  });
+
+  const id = (value: string) => ({ namespace: "email", value: `${value}@example.com` });
+  /** The two ends of each active link, where the walk has passed everybody before somebody `meanwhile` does something. */
+  const linked = async (workspace: TestWorkspace, meanwhile: Partial<Identity>) => {
+    const identity: Identity = { ...app().service.identity, walk: async () => [], ...meanwhile };
+    const found = [];
+    for await (const some of exportLinks({ identity }, workspace.id as WorkspaceId, null)) found.push(...some);
+    const ends = found.flatMap((one) => (one.kind === "link" ? [[one.link.from, one.link.to]] : []));
+    const named = await identity.identifiersOf(workspace.id as WorkspaceId, ends.flat());
+    const nameOf = (uid: Uid) => named.get(uid)?.value.replace("@example.com", "") ?? "";
+    return ends.map(([one, other]) => [nameOf(one!), nameOf(other!)].toSorted((a, b) => (a < b ? -1 : 1)).join());
+  };
+
+  it("looks at undos of shortly before, too: they move profiles for minutes under the id that they began with", async () => {
+    const workspace = await app().workspace();
+    const identify = (...some: readonly object[]) => workspace.send("POST", "/v1/identify", { identifiers: some });
+    await identify(id("p"), id("p2"));
+    await identify(id("q"), id("q2"));
+    await identify(id("p"), id("q"));
+    const { body } = await workspace.send("POST", "/v1/identity/unlink", { from: id("p"), to: id("q") });
+    const { status, text } = await workspace.send("POST", `/v1/changes/${textAt(body, "change_id")}/revert`);
+    assert.equal(status, 200, text);
+    await identify(id("single"));
+    assert.deepEqual((await linked(workspace, {})).toSorted(), ["p,p2", "p,q", "q,q2"]);
+  });
+
+  it("has the links of a part that is split off while it looks at what moved", async () => {
+    const workspace = await app().workspace();
+    const call = async (path: string, body: object) => {
+      const { status, text } = await workspace.send("POST", path, body);
+      assert.equal(status, 200, text);
+    };
+    const { identity } = app().service;
+    await call("/v1/identify", { identifiers: [id("n")] });
+    await call("/v1/identify", { identifiers: [id("m1"), id("m2"), id("m3")] });
+    let isFirst = true;
+    const found = await linked(workspace, {
+      walk: async () => {
+        await call("/v1/identify", { identifiers: [id("n"), id("m2")] });
+        return [];
+      },
+      resolveAll: async (...asked) => {
+        if (isFirst) {
+          isFirst = false;
+          await call("/v1/identity/unlink", { from: id("n"), to: id("m2") });
+          await call("/v1/identity/unlink", { identifier: id("m1") });
+        }
+        return identity.resolveAll(...asked);
+      },
+    });
+    assert.deepEqual([...new Set(found)], ["m2,m3"]);
   });
 
   it("reads what one change removed a few thousand links at a time", async () => {

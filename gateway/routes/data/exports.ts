@@ -112,7 +112,7 @@ export const exportRoutes = (services: Services): readonly Route[] => [
     operationId: "exportLinks",
     summary: "All links between identifiers, with their evidence; forbidden pairs; removed links",
     description:
-      "`from` and `to` of an active link are `uid`s of identifiers. A link whose profile merges or splits during the export may come twice. " +
+      "`from` and `to` of an active link are `uid`s of identifiers. A link whose profile merges or splits during the export, or in an undo shortly before, may come twice. " +
       "`removed_link` was removed and not restored; what is `unlinked` ignores older assertions.",
     line: Type.Union(Object.values(LINK_LINES)),
     read: ({ workspace }, after) => exportLinks(services, workspace, linkPlaceOf(after)),
@@ -137,8 +137,8 @@ const profilePlaceOf = (after: Position | null): ProfilePlace | null =>
 function positionOfLink(one: LinkRecord): Position {
   if (one.kind === "forbidden_pair") return [one.pair.forbiddenPairId];
   const { place } = one;
-  if (place.kind === "link") return [place.profileId, place.from, place.to, place.since ?? ""];
-  if (place.kind === "moved") return [place.kind, place.since ?? "", place.before ?? ""];
+  if (place.kind === "link") return [place.profileId, place.from, place.to, place.since];
+  if (place.kind === "moved") return [place.kind, place.since, place.before ?? ""];
   return [place.outcome, place.before ?? ""];
 }
 
@@ -148,9 +148,9 @@ function linkPlaceOf(after: Position | null): LinkPlace | null {
   const [first, second, third, fourth] = after;
   if (fourth !== undefined) {
     const ends = { from: second as Uid, to: third as Uid };
-    return { kind: "link", profileId: first as ProfileId, ...ends, since: changeIn(fourth) };
+    return { kind: "link", profileId: first as ProfileId, ...ends, since: fourth as ChangeId };
   }
-  if (third !== undefined) return { kind: "moved", since: changeIn(second), before: changeIn(third) };
+  if (third !== undefined) return { kind: "moved", since: second as ChangeId, before: changeIn(third) };
   if (second === undefined) return { kind: "forbidden_pair", forbiddenPairId: first as ForbiddenPairId };
   return { kind: "taken", outcome: first as (typeof TAKING)[number], before: changeIn(second) };
 }
