@@ -38,6 +38,33 @@ describe("A copy by onym export and onym import onym", () => {
     assert.equal(listAt((await into.send("GET", "/v1/profiles")).body, "profiles").length, 1);
   });
 
+  it("has the schemas of all its events, also those that were registered while it was made", async () => {
+    const copy = freshFolder();
+    const value = "new@example.com";
+    let eventId = "";
+    const real = globalThis.fetch;
+    // Between its files.
+    globalThis.fetch = async (...asked) => {
+      if (String(asked[0]).includes("/v1/exports/changes")) {
+        globalThis.fetch = real;
+        const { body } = await workspace.collect(await workspace.schema(), { email: value, city: "Oslo" });
+        eventId = textAt(body, "event_id");
+        await workspace.settled(eventId);
+      }
+      return real(...asked);
+    };
+    try {
+      assert.equal((await run(["export", copy])).exit, 0);
+    } finally {
+      globalThis.fetch = real;
+    }
+    const into = await other.workspace();
+    const imported = await run(["import", "onym", copy, "--yes"], other.url, into);
+    assert.equal(imported.exit, 0, imported.err);
+    await into.settled(eventId);
+    assert.equal(at((await into.send("GET", `/v1/events/${eventId}`)).body, "status"), "folded");
+  });
+
   it("has an identifier with very large traits", async () => {
     const id = workspace.id as WorkspaceId;
     const { body } = await workspace.send("POST", "/v1/identify", {
