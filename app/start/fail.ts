@@ -13,7 +13,21 @@ export function nameServer(error: unknown, config: Config): unknown {
   if (!isUnavailable(error)) return error;
   const { message } = error as Error;
   const [, name] = SERVERS.find(([begin, url]) => begin.test(message) && config[url] !== "") ?? [];
-  return name === undefined ? error : new ConfigError(`${name}: the server answered once and then no more`);
+  if (name === undefined) return error;
+  const code = codeOf(error);
+  return new ConfigError(
+    `${name}: the server answered at first, then a request failed${code === "" ? "" : `: ${code}`}`,
+  );
+}
+
+/** What the server or the system calls it, such as `Unauthorized` or `ECONNRESET`; `""` where nothing answered. */
+function codeOf(error: unknown): string {
+  for (let cause = error instanceof Error ? error.cause : null; cause instanceof Error; cause = cause.cause)
+    for (const name of ["codeName", "code"] as const) {
+      const code: unknown = (cause as { codeName?: unknown; code?: unknown })[name];
+      if (typeof code === "string") return code;
+    }
+  return "";
 }
 
 /** One line that a person can act on, and an exit code that a supervisor sees. `what` was being done. */

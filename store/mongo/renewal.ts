@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { MongoClient } from "mongodb";
 import { AppError } from "../../core/errors.js";
 
@@ -22,6 +23,12 @@ export interface Renewal {
 
 /** Hung is what was quiet for all of these looks: a process that was stopped for a minute looks once, and hears its driver before the next. */
 const LOOKS = 10;
+const CLOSE_MS = 5_000;
+
+/** What the driver shows to nobody: without it, `connect` keeps what `close` could not end. */
+interface Inside {
+  topology?: { close(): void } | undefined;
+}
 
 /**
  * Connects anew where the driver hangs. What the driver (7.8.0) writes to a socket that has ended, but whose end it has not been told
@@ -47,13 +54,15 @@ export function renewWhereHung(client: MongoClient, { hungMs, onRenew }: Renewal
       calls.clear();
       renewals += 1;
       isConnected = false;
-      await client.close();
+      await closeFor(client, CLOSE_MS);
     }
     await client.connect();
     isConnected = true;
   };
   const look = (): void => {
     if (renewing !== null) return;
+    // A close that ended late took the new connections with it.
+    if (isConnected && isLost(client)) isConnected = false;
     for (const quiet of [servers, calls] as const) countIn(quiet);
     if (isConnected && !isHung(servers) && !isHung(calls)) return;
     // While no server answers, the next look tries again.
@@ -83,6 +92,17 @@ export function renewWhereHung(client: MongoClient, { hungMs, onRenew }: Renewal
     },
   };
 }
+
+/** A close may wait for what hangs. */
+async function closeFor(client: MongoClient, limitMs: number): Promise<void> {
+  const isClosed = await Promise.race([client.close().then(() => true), sleep(limitMs, false, { ref: false })]);
+  if (isClosed) return;
+  const inside = client as unknown as Inside;
+  inside.topology?.close();
+  inside.topology = undefined;
+}
+
+const isLost = (client: MongoClient): boolean => (client as unknown as Inside).topology === undefined;
 
 function countIn(quiet: Map<unknown, number>): void {
   for (const [key, looks] of quiet) quiet.set(key, looks + 1);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Channel } from "rabbitmq-client";
 import type { MessageRow, QueueCopying } from "../../core/ports/copying.js";
 import { PAGE_BYTES_MAX } from "../copy-pages.js";
@@ -13,6 +14,8 @@ import { declarationProblem, namesOf, ownerDeclaration, type QueueNames } from "
 const MESSAGES_PER_PORTION = 100;
 const DEADLINE_MS = 10_000;
 const AT_ONCE = 200;
+/** A broker gives back what a connection held once it has missed two heartbeats of 4 s. */
+const HELD_MS = 12_000;
 
 /** The queues of a broker, while nobody consumes them. They exist already. */
 export async function openRabbitCopying(options: {
@@ -39,7 +42,9 @@ export async function openRabbitCopying(options: {
       try {
         yield* messagesOf(channel, names, all);
       } catch (error) {
-        // Not `unavailable`: for some seconds a broker may keep what a lost connection held, and who read again at once would miss it.
+        // Not `unavailable`: for some seconds a broker may keep what a lost connection held, and who read again at once would miss it. So
+        // this one, too, ends only when the broker has missed its heartbeats.
+        await sleep(HELD_MS);
         throw new Error(`${(awayProblem(error, url) as Error).message}, while messages were read`, { cause: error });
       } finally {
         await channel.close();

@@ -163,7 +163,10 @@ describe("A process that cannot reach its servers", () => {
         const start = startService({ config: readConfig(settings), log: silentLog, wrap });
         await assert.rejects(start, (error) => {
           assert.ok(error instanceof ConfigError, String(error));
-          assert.equal(error.message, `${name}: the server answered once and then no more`);
+          assert.ok(
+            error.message.startsWith(`${name}: the server answered at first, then a request failed`),
+            error.message,
+          );
           return true;
         });
       } finally {

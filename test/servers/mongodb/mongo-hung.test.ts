@@ -71,6 +71,29 @@ describe("The connection to MongoDB, where the driver hangs", () => {
     assert.deepEqual(new Set(told), new Set(["The driver of MongoDB hangs, so it connects anew."]));
   });
 
+  it("is renewed where the driver cannot close the old connections, and again where it does so late", async () => {
+    await answers();
+    const { client } = mongo.db;
+    const [close, hung] = [client.close.bind(client), server()];
+    let isTried = false;
+    client.close = () => {
+      isTried = true;
+      return new Promise(() => {});
+    };
+    const refused = assert.rejects(
+      mongo.call(() => new Promise<void>(() => {})),
+      { code: "unavailable" },
+    );
+    await soon(() => assert.ok(isTried));
+    client.close = close;
+    await soon(() => assert.notEqual(server(), hung));
+    await refused;
+    await soon(answers);
+    // The late one takes what stands by then.
+    await client.close();
+    await soon(answers);
+  });
+
   it("stays while all is well", async () => {
     await answers();
     const same = server();
