@@ -151,7 +151,9 @@ async function restoreLinks(deps: RestoreDeps, workspace: WorkspaceId, all: read
     return [{ ...link, restoredBy: restoredBy !== null && changes.has(restoredBy) ? restoredBy : null }];
   });
   let leftOut = all.length - wanted.length;
-  for (const some of portions(wanted)) leftOut += await writeLinks(deps, workspace, some);
+  // An export may name a link twice, and a plan takes back and restores each pair once.
+  const once = new Map(wanted.map((link) => [pairKey(link.from, link.to), link] as const));
+  for (const some of portions([...once.values()])) leftOut += await writeLinks(deps, workspace, some);
   return leftOut;
 }
 
