@@ -160,16 +160,21 @@ const POLL_MS = 20;
 /** A message on its way between a server and a process may be in neither's count. */
 const EMPTY_IN_A_ROW = 2;
 
-/** Asks until nothing waits any more. Rejects when what waits does not become less. */
+/** Asks until nothing waits any more. Rejects when what waits does not become less, or cannot be counted, for a while. */
 async function untilIdle(depth: () => Promise<number>): Promise<void> {
   let least = Infinity;
   let lessAt = performance.now();
+  let problem: unknown;
   for (let empty = 0; empty < EMPTY_IN_A_ROW;) {
-    const waiting = await depth();
+    // A count asks all workers, and one that has just come back to a broker may answer too late.
+    const waiting = await depth().catch((error: unknown) => ((problem = error), null));
     empty = waiting === 0 ? empty + 1 : 0;
-    if (waiting < least) [least, lessAt] = [waiting, performance.now()];
+    if (waiting !== null && waiting < least) [least, lessAt] = [waiting, performance.now()];
     if (performance.now() - lessAt > STUCK_MS)
-      throw new Error(`${waiting} accepted events wait, and for ${STUCK_MS} ms it were never less than ${least}.`);
+      throw new Error(
+        `${waiting ?? "An unknown number of"} accepted events wait, and for ${STUCK_MS} ms it were never less than ${least}.`,
+        { cause: problem },
+      );
     await sleep(POLL_MS);
   }
 }
