@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import type { Services } from "../../commands/services.js";
 import { SETTINGS } from "../../core/config.js";
 import { createRoutes } from "../../gateway/routes.js";
+import { eventually } from "../../scripts/shared/async.js";
 import { at, listAt, textAt } from "../support/service/app.js";
 import { blocksOf, firstCommands, pageOf } from "../support/house/docs-page.js";
 import { run, type Program } from "../support/service/process.js";
@@ -45,9 +46,9 @@ describe("The commands of the pages", () => {
     if (!isForEmptyData) await promisify(execFile)("sh", ["-ec", firstCommands(url, key)]);
     return key;
   };
-  /** Runs what a page prints for the shell, in a workspace of its own. A status of 400 or more fails. */
-  const answersOf = async (page: string): Promise<readonly unknown[]> => {
-    const key = await keyOf(page);
+  /** Runs what a page prints for the shell, in a workspace of its own or that of the key. A status of 400 or more fails. */
+  const answersOf = async (page: string, keyGiven?: string): Promise<readonly unknown[]> => {
+    const key = keyGiven ?? (await keyOf(page));
     const answers: unknown[] = [];
     for (const { language, text } of blocksOf(await pageOf(page)))
       if (language === "sh" && text.includes("$ONYM_KEY"))
@@ -115,6 +116,17 @@ describe("The commands of the pages", () => {
     assert.equal(at(answers.at(-1), "version"), 2);
   });
 
+  it("work in profiles.md, with the data of schemas.md", async () => {
+    const key = await keyOf("schemas.md");
+    await answersOf("schemas.md", key);
+    const found = await eventually(async () => {
+      const [answer] = await answersOf("profiles.md", key);
+      assert.equal(listAt(answer, "profiles").length, 1);
+      return answer;
+    }, 10_000);
+    assert.equal(at(found, "profiles.0.traits.largest_order"), 99.5);
+  });
+
   it("work in plan.md: the event is planned, the policies are set, and nothing is in quarantine yet", async () => {
     const [schema, dataset, plan, settings, letters] = await answersOf("plan.md");
     assert.equal(at(dataset, "schema_id"), at(schema, "schema_id"));
@@ -139,8 +151,9 @@ describe("The commands of the pages", () => {
   });
 
   it("work in sdk.md: the key may stand in a web page", async () => {
-    const [sender] = await answersOf("sdk.md");
+    const [sender, sdk] = await answersOf("sdk.md");
     assert.deepEqual([at(sender, "send"), at(sender, "origins")], ["collect", ["https://shop.example"]]);
+    assert.equal(at(sdk, "collect_only_adds_traits"), true);
     const page = await pageOf("sdk.md");
     const call = /```text\n(curl [^`]*)```/.exec(page)?.[1] ?? assert.fail("the page shows a call");
     const { stdout } = await promisify(execFile)("sh", ["-ec", call.replace(PRINTED, url)], {
@@ -176,8 +189,12 @@ describe("The commands of the pages", () => {
     assert.deepEqual([at(webhook, "state"), at(webhook, "delivered")], ["active", 0]);
   });
 
-  it("work in api.md", async () => {
-    assert.equal((await answersOf("api.md")).length, 4);
+  it("work in api.md: the check names what is wrong, and the batch is accepted", async () => {
+    const answers = await answersOf("api.md");
+    assert.equal(answers.length, 4);
+    const [, check, batch] = answers;
+    assert.deepEqual([at(check, "status"), at(check, "errors.0.path")], ["fail", "email"]);
+    assert.deepEqual([at(batch, "accepted"), at(batch, "rejected")], [2, 0]);
   });
 });
 
