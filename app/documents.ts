@@ -26,6 +26,7 @@ import { createMongoErasureLog } from "../store/mongo/erasure-log.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { createMongoTallyStore } from "../store/mongo/tallies/tallies.js";
 import { createMongoWebhookStore } from "../store/mongo/webhooks/webhooks.js";
+import { requireFormat } from "../store/mongo/format.js";
 import { openMongo } from "../store/mongo/open.js";
 import { createMongoProfileStore } from "../store/mongo/profiles.js";
 import { createMongoRateWindows } from "../store/mongo/rate-windows.js";
@@ -60,6 +61,7 @@ export async function openDocuments(deps: {
   const { url, onError, lifecycle, aroundFold } = deps;
   const mongo = await openMongo({ url, onError });
   lifecycle.opened("mongo", () => mongo.close());
+  await requireFormat(mongo).catch(nameServer);
   const [[catalog, events, copying], profiles, audiences, marks, seats, tallies, webhooks, shared, stats] =
     await Promise.all([
       createMongoCatalog({ mongo }).then(async (catalog) => {
@@ -75,9 +77,7 @@ export async function openDocuments(deps: {
       createMongoWebhookStore({ mongo }),
       createMongoRateWindows({ mongo }),
       createMongoStats({ mongo }),
-    ]).catch((error: unknown) => {
-      throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
-    });
+    ]).catch(nameServer);
   const windows = (): RateWindows =>
     createSharedWindows({
       shared,
@@ -100,6 +100,11 @@ export async function openDocuments(deps: {
     members: createMongoMemberCopying({ mongo }),
     place: createMongoPlace({ mongo, name: placeName(url) }),
   };
+}
+
+/** Of an error while the stores are opened. */
+function nameServer(error: unknown): never {
+  throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
 }
 
 /** Hosts and database, without user and password. */

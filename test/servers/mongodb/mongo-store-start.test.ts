@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type AddressInfo } from "node:net";
 import { ConfigError } from "../../../core/config.js";
+import { FORMAT, requireFormat } from "../../../store/mongo/format.js";
 import { openMongo } from "../../../store/mongo/open.js";
 import { openFakeMongo } from "../../support/servers/mongo-faults.js";
 import { withDatabase } from "../../support/servers/mongo-backend.js";
@@ -49,6 +50,18 @@ async function withFake(answer: Parameters<typeof openFakeMongo>[0], use: (host:
 }
 
 describe("the start with MongoDB", () => {
+  it("refuses data of another format, and names both", () =>
+    withDatabase(MONGODB_URL, async (open) => {
+      const mongo = await open();
+      await Promise.all([requireFormat(mongo), requireFormat(mongo)]);
+      await requireFormat(mongo);
+      const message = `MONGODB_URL: the data there has format ${FORMAT}, and this build knows format ${FORMAT + 1} alone`;
+      await assert.rejects(
+        requireFormat(mongo, FORMAT + 1),
+        (error: Error) => error instanceof ConfigError && error.message === message,
+      );
+    }));
+
   it("refuses an address that is none at once, and repeats nothing of it", async () => {
     const wrong = [
       `mongodb://ada:${PASSWORD}@`,
