@@ -233,7 +233,7 @@ export interface MessageRow {
 
 /** The messages of a queue that nobody consumes. Rejects with `unavailable` where it is away, but not in the midst of them. */
 export interface QueueCopying {
-  /** All of them, in portions, each of which ends where its messages reach 8 MB; they stay in the queue. The event loop turns while it reads. */
+  /** All of them, in portions, each of which ends where its messages reach 8 MB; the event loop turns. They stay, and however it ends, all can be read again. */
   messages(): AsyncIterable<readonly MessageRow[]>;
   /** Adds them, durably; each is due at once. Its bound does not count: they were accepted before. */
   load(rows: readonly MessageRow[]): Promise<void>;

@@ -14,8 +14,9 @@ import { declarationProblem, namesOf, ownerDeclaration, type QueueNames } from "
 const MESSAGES_PER_PORTION = 100;
 const DEADLINE_MS = 10_000;
 const AT_ONCE = 200;
-/** A broker gives back what a connection held once it has missed two heartbeats of 4 s. */
-const HELD_MS = 12_000;
+/** A broker gives back what a lost connection held once it has missed heartbeats of 4 s: after 12 s at the latest. */
+const HELD_MS = 20_000;
+const AGAIN_MS = 100;
 
 /** The queues of a broker, while nobody consumes them. They exist already. */
 export async function openRabbitCopying(options: {
@@ -36,18 +37,28 @@ export async function openRabbitCopying(options: {
       throw awayProblem(error, url);
     }
   };
+  const count = () =>
+    ask(async () => {
+      const counts = await Promise.all((await queues()).map(find));
+      return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
+    });
+  /** Until the broker has given back what was held: who reads again before would miss it. */
+  const givenBack = async (before: number): Promise<void> => {
+    for (const end = performance.now() + HELD_MS; performance.now() < end; await sleep(AGAIN_MS))
+      if ((await count().catch(() => -1)) >= before) return;
+  };
   return {
     messages: async function* () {
+      const before = await count();
       const [all, channel] = await ask(async () => [await queues(), await connection.acquire()] as const);
       try {
         yield* messagesOf(channel, names, all);
       } catch (error) {
-        // Not `unavailable`: for some seconds a broker may keep what a lost connection held, and who read again at once would miss it. So
-        // this one, too, ends only when the broker has missed its heartbeats.
-        await sleep(HELD_MS);
         throw new Error(`${(awayProblem(error, url) as Error).message}, while messages were read`, { cause: error });
       } finally {
         await channel.close();
+        // Also where the reader has ended it, because it could not store what it had.
+        await givenBack(before);
       }
     },
     load: async (rows) => {
@@ -63,11 +74,7 @@ export async function openRabbitCopying(options: {
       ask(async () => {
         for (const queue of await queues()) await connection.queuePurge(queue);
       }),
-    count: () =>
-      ask(async () => {
-        const counts = await Promise.all((await queues()).map(find));
-        return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
-      }),
+    count,
     close: async () => {
       await publisher.close();
       await closeConnection(connection);

@@ -30,4 +30,14 @@ export const queueCopyingContract: Contract<QueueCopying> = {
     await port.clear();
     await soon(async () => assert.equal(await port.count(), 0));
   },
+
+  "finds all of them again behind a reading that was ended early": async ({ port }) => {
+    const message = Buffer.from("one");
+    await port.load(Array.from({ length: 250 }, () => ({ message, attempts: 0, failedAt: null, crashes: 0 })));
+    for (let reading = 0; reading < 3; reading += 1) for await (const _ of port.messages()) break;
+    let rows = 0;
+    for await (const portion of port.messages()) rows += portion.length;
+    assert.equal(rows, 250);
+    await port.clear();
+  },
 };

@@ -3,9 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { ConfigError } from "../../../core/config.js";
 import { isUnavailable } from "../../../core/errors.js";
-import type { QueueCopying } from "../../../core/ports/copying.js";
 import type { EventQueue } from "../../../core/ports/event-queue.js";
-import { openRabbitCopying } from "../../../store/rabbitmq/copying.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../../support/eventually.js";
@@ -81,47 +79,6 @@ describe("The queue on RabbitMQ, when the broker is away", () => {
     proxy.silence(false);
     await eventually("it takes again", published);
     await eventually("it is ready", isReady);
-  });
-
-  describe("and is copied", () => {
-    let copying: QueueCopying;
-    const read = async (onPortion: () => void = () => {}): Promise<number> => {
-      let rows = 0;
-      for await (const portion of copying.messages()) {
-        rows += portion.length;
-        onPortion();
-      }
-      return rows;
-    };
-    beforeEach(async () => {
-      await publishEach(queue, numbered(150));
-      copying = await openRabbitCopying({ url: proxy.url, name, onError });
-      await eventually("all are there", async () => (await copying.count()) === 150);
-    });
-    afterEach(() => copying.close());
-
-    it("names the server, and goes on when it is back", async () => {
-      await proxy.close();
-      for (const work of [() => read(), () => copying.count(), () => copying.clear()])
-        await assert.rejects(work, (error: Error) => {
-          assert.match(error.message, /^RABBITMQ_URL: cannot reach 127\.0\.0\.1:\d+ \([A-Z_]+\)$/);
-          return isUnavailable(error);
-        });
-      await proxy.reopen();
-      await eventually("it is counted again", async () => (await copying.count().catch(() => 0)) === 150);
-      assert.equal(await read(), 150);
-    });
-
-    it("ends a reading that has begun for good: what it held may be missing in the next one for a while", async () => {
-      await assert.rejects(
-        read(() => proxy.cut()),
-        (error: Error) => {
-          assert.match(error.message, /^RABBITMQ_URL: cannot reach .* \([A-Z_]+\), while messages were read$/);
-          return !isUnavailable(error);
-        },
-      );
-      await eventually("all are there again", async () => (await read().catch(() => 0)) === 150);
-    });
   });
 
   it("is not ready while it cannot consume", async () => {

@@ -7,6 +7,8 @@ export interface BrokerProxy {
   readonly url: string;
   /** Ends every connection there is; new ones go through. */
   cut(): void;
+  /** Ends every connection on the client's side alone: the broker keeps what it holds for it until it misses heartbeats. */
+  lose(): void;
   /** Passes nothing on in either direction and loses nothing, as a stopped process does. */
   silence(isSilent: boolean): void;
   /** Refuses new connections and cuts the present ones. */
@@ -17,11 +19,13 @@ export interface BrokerProxy {
 export async function openBrokerProxy(brokerUrl: string): Promise<BrokerProxy> {
   const broker = new URL(brokerUrl);
   const sockets = new Set<Socket>();
+  const clients = new Set<Socket>();
   let isSilent = false;
   let port = 0;
 
   const join = (client: Socket): void => {
     const upstream = connect(Number(broker.port || 5_672), broker.hostname);
+    clients.add(client);
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -31,7 +35,7 @@ export async function openBrokerProxy(brokerUrl: string): Promise<BrokerProxy> {
       from.on("error", () => {});
       from.on("close", () => {
         sockets.delete(from);
-        to.destroy();
+        if (from !== client || clients.delete(client)) to.destroy();
       });
       if (isSilent) from.pause();
     }
@@ -51,6 +55,12 @@ export async function openBrokerProxy(brokerUrl: string): Promise<BrokerProxy> {
   return {
     url: url.toString(),
     cut,
+    lose: () => {
+      for (const client of clients) {
+        clients.delete(client);
+        client.destroy();
+      }
+    },
     silence: (silent) => {
       isSilent = silent;
       for (const socket of sockets)

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { isUnavailable } from "../../../core/errors.js";
+import type { QueueCopying } from "../../../core/ports/copying.js";
+import type { EventQueue } from "../../../core/ports/event-queue.js";
+import { openRabbitCopying } from "../../../store/rabbitmq/copying.js";
+import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
+import { eventually } from "../../support/eventually.js";
+import { numbered, publishEach } from "../../support/queue.js";
+import { aQueueName, dropQueues } from "../../support/servers/rabbitmq-backend.js";
+import { openBrokerProxy, type BrokerProxy } from "../../support/servers/rabbitmq-proxy.js";
+import { serversUnderTest } from "../../support/servers/servers.js";
+
+const url = serversUnderTest().RABBITMQ_URL;
+const onError = (): void => {};
+
+describe("The queue on RabbitMQ, when it is copied", () => {
+  let name: string;
+  let proxy: BrokerProxy;
+  let queue: EventQueue;
+  let copying: QueueCopying;
+  const read = async (onPortion: () => void = () => {}): Promise<number> => {
+    let rows = 0;
+    for await (const portion of copying.messages()) {
+      rows += portion.length;
+      onPortion();
+    }
+    return rows;
+  };
+  beforeEach(async () => {
+    name = aQueueName();
+    proxy = await openBrokerProxy(url);
+    queue = await openRabbitQueue({ url, name, lengthMax: 10_000, onError });
+    await queue.ready();
+    await publishEach(queue, numbered(150));
+    copying = await openRabbitCopying({ url: proxy.url, name, onError });
+    await eventually("all are there", async () => (await copying.count()) === 150);
+  });
+  afterEach(async () => {
+    await copying.close();
+    await queue.close();
+    await proxy.close().catch(() => undefined);
+    await dropQueues(url, name);
+  });
+
+  it("names the server, and goes on when it is back", async () => {
+    await proxy.close();
+    for (const work of [() => read(), () => copying.count(), () => copying.clear()])
+      await assert.rejects(work, (error: Error) => {
+        assert.match(error.message, /^RABBITMQ_URL: cannot reach 127\.0\.0\.1:\d+ \([A-Z_]+\)$/);
+        return isUnavailable(error);
+      });
+    await proxy.reopen();
+    await eventually("it is counted again", async () => (await copying.count().catch(() => 0)) === 150);
+    assert.equal(await read(), 150);
+  });
+
+  it("ends a reading that has begun for good", async () => {
+    await assert.rejects(
+      read(() => proxy.cut()),
+      (error: Error) => {
+        assert.match(error.message, /^RABBITMQ_URL: cannot reach .* \([A-Z_]+\), while messages were read$/);
+        return !isUnavailable(error);
+      },
+    );
+    await eventually("all are there again", async () => (await read().catch(() => 0)) === 150);
+  });
+
+  it("ends, also where its reader gives up, only when the next reading finds all of it", async () => {
+    const gone = new Error("the target is away");
+    await assert.rejects(
+      read(() => {
+        proxy.lose();
+        throw gone;
+      }),
+      gone,
+    );
+    assert.equal(await read(), 150);
+  });
+});
