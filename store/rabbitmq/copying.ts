@@ -9,7 +9,7 @@ import { unpackList } from "./list.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
 import { readHeaders } from "./publisher/headers.js";
 import { findPartitions } from "./partitions.js";
-import { declarationProblem, namesOf, ownerDeclaration, type QueueNames } from "./topology.js";
+import { declarationProblem, namesOf, ownerDeclaration, WAITS, type QueueNames } from "./topology.js";
 
 const MESSAGES_PER_PORTION = 100;
 const DEADLINE_MS = 10_000;
@@ -28,7 +28,10 @@ export async function openRabbitCopying(options: {
   const names = namesOf(name);
   const connection = await openConnection(url, "copying", onError);
   const publisher = createRabbitPublisher({ connection, deadlineMs: DEADLINE_MS, repair: async () => undefined });
-  const queues = async () => [...Object.values(names), ...(await findPartitions(connection, names.main))];
+  const waits = WAITS.map(({ role }) => names[role]);
+  const others = Object.values(names).filter((queue) => !waits.includes(queue));
+  // Those first out of which the broker moves messages in their time: read behind `retry`, they would be missed in both.
+  const queues = async () => [...waits, ...others, ...(await findPartitions(connection, names.main))];
   const find = (queue: string) => connection.queueDeclare({ queue, passive: true });
   const ask = async <T>(work: () => Promise<T>): Promise<T> => {
     try {

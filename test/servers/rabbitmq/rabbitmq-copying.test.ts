@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isUnavailable } from "../../../core/errors.js";
 import type { QueueCopying } from "../../../core/ports/copying.js";
 import type { EventQueue } from "../../../core/ports/event-queue.js";
 import { openRabbitCopying } from "../../../store/rabbitmq/copying.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
+import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually } from "../../support/eventually.js";
 import { numbered, publishEach } from "../../support/queue.js";
-import { aQueueName, dropQueues } from "../../support/servers/rabbitmq-backend.js";
+import { aQueueName, connectToRabbit, dropQueues } from "../../support/servers/rabbitmq-backend.js";
 import { openBrokerProxy, type BrokerProxy } from "../../support/servers/rabbitmq-proxy.js";
 import { serversUnderTest } from "../../support/servers/servers.js";
 
@@ -75,5 +77,23 @@ describe("The queue on RabbitMQ, when it is copied", () => {
       gone,
     );
     assert.equal(await read(), 150);
+  });
+
+  it("has what the broker moves from queue to queue meanwhile", async () => {
+    const { wait10s, dead } = namesOf(name);
+    const connection = await connectToRabbit(url);
+    const publisher = connection.createPublisher({ confirm: true });
+    const body = Buffer.from("one");
+    await publisher.send({ routingKey: wait10s, durable: true }, body);
+    for (let n = 0; n < 50; n += 1) await publisher.send({ routingKey: dead, durable: true }, body);
+    let rows = 0;
+    for await (const portion of copying.messages()) {
+      rows += portion.length;
+      // With 200 read, those of the dead are over, and what came last has waited.
+      if (rows === 200) await sleep(11_000);
+    }
+    assert.equal(rows, 201);
+    await publisher.close();
+    await connection.close();
   });
 });
