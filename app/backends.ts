@@ -73,7 +73,7 @@ export async function openBackends(
   const { RABBITMQ_URL, MONGODB_URL, NEO4J_URL, KEY_CACHE_MS: ttlMs, CATALOG_STALE_MS: staleMs } = config;
   const isEmbedded = [RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("");
   const embedded = isEmbedded ? await openEmbeddedPorts({ config, onError, lifecycle, commit: hooks.commit }) : null;
-  if (MONGODB_URL !== "") await requireOwnCatalog(config.DATA_DIR, embedded);
+  if (MONGODB_URL !== "" && embedded?.holdsWorkspaces() === true) throw unseenWorkspaces(config.DATA_DIR);
   const opening: Opening = { config, lifecycle, onError, embedded, hooks };
   const opens = openStores(opening);
   const ports = [openQueue(opening, opens), opens, openGraph(opening, opens)] as const;
@@ -98,15 +98,22 @@ const placesFrom = (catalog: CatalogPlace, others: readonly Place[]): Backends["
   ...new Set(others.filter((one) => one !== catalog)),
 ];
 
-/** With `MONGODB_URL` the workspaces in `DATA_DIR` would not be seen, and all their keys would be refused. */
-async function requireOwnCatalog(dataDir: string, embedded: EmbeddedPorts | null): Promise<void> {
-  if (!(embedded === null ? await holdsWorkspaces(dataDir) : embedded.holdsWorkspaces())) return;
-  throw new ConfigError(
+/**
+ * For a service that has no part in `DATA_DIR`: whoever starts it may not know what stands there. A move and a check of the servers read
+ * what they are told to.
+ */
+export async function requireOwnCatalog({ RABBITMQ_URL, MONGODB_URL, NEO4J_URL, DATA_DIR }: Config): Promise<void> {
+  if ([RABBITMQ_URL, MONGODB_URL, NEO4J_URL].includes("")) return;
+  if (await holdsWorkspaces(DATA_DIR)) throw unseenWorkspaces(DATA_DIR);
+}
+
+/** With `MONGODB_URL` all their keys would be refused. */
+const unseenWorkspaces = (dataDir: string): ConfigError =>
+  new ConfigError(
     `MONGODB_URL: DATA_DIR (${dataDir}) holds workspaces, which are not in MongoDB. To copy them there, set DATA_DIR to another ` +
       `folder and run: npm run move -- --from ${dataDir} --to-env. To go on with them here, unset MONGODB_URL. ` +
       "To go on with MongoDB without them, set DATA_DIR to another folder.",
   );
-}
 
 /** By this the queues of a broker know whose they are. */
 export const installationOf = (secret: Buffer): string =>

@@ -22,7 +22,7 @@ import { createShutdown } from "../gateway/http/stopping.js";
 import { createIdentity } from "../graph/identity.js";
 import type { Keeper } from "../keeper/keeper.js";
 import type { Worker } from "../worker/worker.js";
-import { openBackends, type Backends } from "./backends.js";
+import { openBackends, requireOwnCatalog, type Backends } from "./backends.js";
 import { startClock } from "./clock.js";
 import { requireSettled } from "./move/marks.js";
 import { nameServer } from "./start/fail.js";
@@ -79,6 +79,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const telemetry = createTelemetry(VERSION);
     const { metrics: measured } = telemetry;
+    await requireOwnCatalog(config);
     const opened = await openBackends(config, log, lifecycle, {
       commit: timedCommit(measured, options.commit),
       aroundFold: options.aroundFold,

@@ -53,7 +53,7 @@ export async function move({ from, to, log, progress }: MoveOptions): Promise<re
     const leaving = await leave(source, moveId, standing === null, nameOf(to));
     const arriving: MoveMark = { moveId, state: "arriving", other: nameOf(from) };
     await prepare(source, { to, log }, arriving, leaving, standing === null);
-    const target = await openSide(to, log);
+    const target = await openTarget(source, { to, log }, standing === null);
     try {
       const isCopied = leaving.state === "left";
       if (!isCopied) await requireTarget(source, target, arriving, standing === null);
@@ -178,6 +178,19 @@ async function prepare(
   } catch (error) {
     // A mark that stays there is of this move alone, so only while it is marked here can it be run again.
     if (isFirst && !isMarkedThere) await markAll(source.backends.places, null);
+    throw error;
+  }
+}
+
+/** Where a server or a setting of it is wrong, nothing was copied yet. */
+async function openTarget(source: Side, { to, log }: Pick<MoveOptions, "to" | "log">, isFirst: boolean): Promise<Side> {
+  try {
+    return await openSide(to, log);
+  } catch (error) {
+    if (isFirst) {
+      await withCatalogPlace(to, log, (place) => markAll([place], null));
+      await markAll(source.backends.places, null);
+    }
     throw error;
   }
 }

@@ -226,6 +226,21 @@ describe("npm run move to servers and back", () => {
     await withService(places, async () => undefined);
   });
 
+  it("leaves no mark where it cannot open the servers, so it may be run again with the right settings", async () => {
+    const from = path.join(folder, "from");
+    const { seen, answers } = await anInstallation(from);
+    const wrong = new URL(places["RABBITMQ_URL"]!);
+    wrong.password = "wrong";
+    const refused = await runMove({ ...places, RABBITMQ_URL: wrong.toString() }, ["--from", from, "--to-env"]);
+    assert.equal(refused.status, 2);
+    assert.match(refused.stderr, /RABBITMQ_URL: .* refused the user/);
+    for (const side of [ofFolder(from), places]) await withService(side, async () => undefined);
+    const moved = await runMove(places, ["--from", from, "--to-env"]);
+    assert.equal(moved.status, 0, moved.stderr);
+    const there = await withService(places, (app) => Promise.all(seen.map((one) => answersOf(app.url, one))));
+    assert.deepEqual(there, answers);
+  });
+
   it("a start with MONGODB_URL on a full folder that was never moved says what to do", async () => {
     const from = path.join(folder, "from");
     await withService(ofFolder(from), async (app) => void (await app.workspace()));
