@@ -9,6 +9,7 @@ import { silentLog } from "../../app/logger.js";
 import { openSide } from "../../app/move/side.js";
 import type { ServiceOptions } from "../../app/service.js";
 import { readConfig } from "../../core/config.js";
+import { openEmbedded } from "../../store/embedded/open.js";
 import { dropPlaces } from "../support/house/places.js";
 import { answersOf, atRest, fillWorkspace } from "../support/moving/world.js";
 import { openCypher, neo4jUnderTest } from "../support/servers/neo4j-backend.js";
@@ -239,6 +240,21 @@ describe("npm run move to servers and back", () => {
     assert.equal(moved.status, 0, moved.stderr);
     const there = await withService(places, (app) => Promise.all(seen.map((one) => answersOf(app.url, one))));
     assert.deepEqual(there, answers);
+  });
+
+  it("moves with DATA_DIR as it was, and then starts on the servers, also while another process looks into it", async () => {
+    const from = path.join(folder, "from");
+    const { seen, answers } = await anInstallation(from);
+    const same = { ...places, DATA_DIR: from };
+    const moved = await runMove(same, ["--from", from, "--to-env"]);
+    assert.equal(moved.status, 0, moved.stderr);
+    const held = await openEmbedded({ dataDir: from, checkpointMs: 60_000, onError: () => {} });
+    try {
+      const there = await withService(same, (app) => Promise.all(seen.map((one) => answersOf(app.url, one))));
+      assert.deepEqual(there, answers);
+    } finally {
+      await held.close();
+    }
   });
 
   it("a start with MONGODB_URL on a full folder that was never moved says what to do", async () => {

@@ -1,5 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import Libsql from "libsql";
 import type { Database, Tables } from "../../../core/database.js";
 import { isSameMark, type CatalogPlace, type MoveMark } from "../../../core/ports/copying.js";
 import { openEmbedded } from "../open.js";
@@ -54,12 +56,32 @@ function standing(database: Database): ReadonlyMap<string, number> {
 
 /** Whether the folder holds workspaces that were never moved. Makes nothing where there is nothing. Throws as `openEmbedded` does. */
 export async function holdsWorkspaces(dataDir: string): Promise<boolean> {
-  if (!existsSync(join(dataDir, "onym.db"))) return false;
+  const file = join(dataDir, "onym.db");
+  if (!existsSync(file) || wasLeft(file)) return false;
   const store = await openEmbedded({ dataDir, checkpointMs: 60_000, onError: () => {} });
   try {
     return holdsWorkspacesIn(store.database);
   } finally {
     await store.close();
+  }
+}
+
+/**
+ * Whether it was moved away, read beside its lock: the processes of a deployment start together, and each looks. Without the log, which a
+ * move leaves empty.
+ */
+function wasLeft(file: string): boolean {
+  try {
+    const database = new Libsql(`${pathToFileURL(file).href}?mode=ro&immutable=1`);
+    try {
+      const row = database.prepare("SELECT mark FROM moves").raw().get() as readonly unknown[] | undefined;
+      return markIn(row)?.state === "left";
+    } finally {
+      database.close();
+    }
+  } catch {
+    // Whoever opens it says what is wrong.
+    return false;
   }
 }
 
