@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Channel } from "rabbitmq-client";
+import type { AsyncMessage, Channel } from "rabbitmq-client";
 import type { MessageRow, QueueCopying } from "../../core/ports/copying.js";
 import { PAGE_BYTES_MAX } from "../copy-pages.js";
 import { awayProblem, closeConnection, openConnection, type OnError } from "./connection.js";
@@ -9,9 +9,17 @@ import { unpackList } from "./list.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
 import { readHeaders } from "./publisher/headers.js";
 import { findPartitions } from "./partitions.js";
+import { within } from "./within.js";
 import { declarationProblem, namesOf, ownerDeclaration, WAITS, type QueueNames } from "./topology.js";
 
+interface Standing {
+  readonly single: readonly string[];
+  readonly partitions: readonly string[];
+}
+type Delivered = Pick<AsyncMessage, "headers" | "body">;
+
 const MESSAGES_PER_PORTION = 100;
+const CONSUMED_AT_ONCE = 500;
 const DEADLINE_MS = 10_000;
 const AT_ONCE = 200;
 /** A broker gives back what a lost connection held once it has missed heartbeats of 4 s: after 12 s at the latest. */
@@ -31,7 +39,11 @@ export async function openRabbitCopying(options: {
   const waits = WAITS.map(({ role }) => names[role]);
   const others = Object.values(names).filter((queue) => !waits.includes(queue));
   // Those first out of which the broker moves messages in their time: read behind `retry`, they would be missed in both.
-  const queues = async () => [...waits, ...others, ...(await findPartitions(connection, names.main))];
+  const standing = async () => ({
+    single: [...waits, ...others],
+    partitions: await findPartitions(connection, names.main),
+  });
+  const queues = async () => Object.values(await standing()).flat();
   const find = (queue: string) => connection.queueDeclare({ queue, passive: true });
   const ask = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -53,7 +65,7 @@ export async function openRabbitCopying(options: {
   return {
     messages: async function* () {
       const before = await count();
-      const [all, channel] = await ask(async () => [await queues(), await connection.acquire()] as const);
+      const [all, channel] = await ask(async () => [await standing(), await connection.acquire()] as const);
       try {
         yield* messagesOf(channel, names, all);
       } catch (error) {
@@ -111,14 +123,18 @@ export async function disownQueues(options: {
 async function* messagesOf(
   channel: Channel,
   { dead }: QueueNames,
-  all: readonly string[],
+  { single, partitions }: Standing,
 ): AsyncGenerator<readonly MessageRow[]> {
   let [portion, bytes]: [MessageRow[], number] = [[], 0];
-  for (const queue of all)
-    for (let got = await channel.basicGet({ queue }); got !== undefined; got = await channel.basicGet({ queue })) {
-      const { attempts, failedAt, crashes } = readHeaders(got.headers);
+  const read = [
+    ...single.map((queue) => [queue, gotten(channel, queue)] as const),
+    ...partitions.map((queue) => [queue, consumed(channel, queue)] as const),
+  ];
+  for (const [queue, deliveries] of read)
+    for await (const { headers, body } of deliveries) {
+      const { attempts, failedAt, crashes } = readHeaders(headers);
       const counts = { attempts, failedAt: failedAt || null, crashes: queue === dead ? CRASHES_GIVEN_UP : crashes };
-      for (const message of unpackList(bytesOf(got.body))) {
+      for (const message of unpackList(bytesOf(body))) {
         portion.push({ message, ...counts });
         bytes += message.length;
         if (portion.length < MESSAGES_PER_PORTION && bytes < PAGE_BYTES_MAX) continue;
@@ -127,6 +143,34 @@ async function* messagesOf(
       }
     }
   if (portion.length > 0) yield portion;
+}
+
+async function* gotten(channel: Channel, queue: string): AsyncGenerator<Delivered> {
+  for (let got = await channel.basicGet({ queue }); got !== undefined; got = await channel.basicGet({ queue }))
+    yield got;
+}
+
+/** Of a queue that has one active consumer at a time, nobody else may get. */
+async function* consumed(channel: Channel, queue: string): AsyncGenerator<Delivered> {
+  for (;;) {
+    const { messageCount } = await channel.queueDeclare({ queue, passive: true });
+    if (messageCount === 0) return;
+    yield* await consume(channel, queue, Math.min(messageCount, CONSUMED_AT_ONCE));
+  }
+}
+
+async function consume(channel: Channel, queue: string, count: number): Promise<readonly Delivered[]> {
+  const delivered: Delivered[] = [];
+  // Of the consumer that follows: it gets no more than are waited for.
+  await channel.basicQos({ prefetchCount: count });
+  let give: (() => void) | null = null;
+  const all = new Promise<void>((resolve) => (give = resolve));
+  const { consumerTag } = await channel.basicConsume({ queue }, (message) => {
+    if (delivered.push(message) === count) give?.();
+  });
+  await within(DEADLINE_MS, all);
+  await channel.basicCancel({ consumerTag });
+  return delivered;
 }
 
 /** The library reads text and JSON by what the message says of itself. */

@@ -5,6 +5,7 @@ import type { QueueCopying } from "../../../core/ports/copying.js";
 import type { EventQueue } from "../../../core/ports/event-queue.js";
 import { openRabbitCopying } from "../../../store/rabbitmq/copying.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
+import { partitionOf } from "../../../store/rabbitmq/partitions.js";
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually } from "../../support/eventually.js";
 import { numbered, publishEach } from "../../support/queue.js";
@@ -77,6 +78,23 @@ describe("The queue on RabbitMQ, when it is copied", () => {
       gone,
     );
     assert.equal(await read(), 150);
+  });
+
+  it("has what lies in partitions, which one consumer at a time may read", async () => {
+    const parted = await openRabbitQueue({ url, name, lengthMax: 10_000, partitions: 2, onError });
+    try {
+      await parted.ready();
+      await publishEach(parted, numbered(1_300));
+      const partition = partitionOf(name, 0);
+      const connection = await connectToRabbit(url);
+      const { messageCount } = await connection.queueDeclare({ queue: partition, passive: true });
+      await connection.close();
+      assert.ok(messageCount > 500, `${messageCount} in ${partition}`);
+      for (let reads = 1; reads <= 2; reads += 1) assert.equal(await read(), 1_450, `reading ${reads}`);
+      assert.equal(await copying.count(), 1_450);
+    } finally {
+      await parted.close();
+    }
   });
 
   it("has what the broker moves from queue to queue meanwhile", async () => {
