@@ -1,6 +1,13 @@
 import { identifierKey } from "../../core/event/event.js";
 import type { RemovedPair, Restored, RestoredMember, UnlinkedMark } from "../../core/identity/api.js";
-import { pairKey, type Change, type ForbiddenPair, type ListedLink, type Plan } from "../../core/identity/model.js";
+import {
+  pairKey,
+  type Change,
+  type ForbiddenPair,
+  type KeyPair,
+  type ListedLink,
+  type Plan,
+} from "../../core/identity/model.js";
 import { isNamed } from "../../core/identity/names.js";
 import { idsTaken } from "../../core/identity/taken.js";
 import { forbiddenPairIdFor, type ChangeId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
@@ -151,11 +158,15 @@ async function restoreLinks(deps: RestoreDeps, workspace: WorkspaceId, all: read
     return [{ ...link, restoredBy: restoredBy !== null && changes.has(restoredBy) ? restoredBy : null }];
   });
   let leftOut = all.length - wanted.length;
-  // An export may name a link twice, and a plan takes back and restores each pair once.
-  const once = new Map(wanted.map((link) => [pairKey(link.from, link.to), link] as const));
-  for (const some of portions([...once.values()])) leftOut += await writeLinks(deps, workspace, some);
+  for (const some of portions(lastOfEach(wanted, ({ from, to }) => [from, to])))
+    leftOut += await writeLinks(deps, workspace, some);
   return leftOut;
 }
+
+/** An export may name a pair twice, and a plan takes back and restores each once. */
+const lastOfEach = <T>(all: readonly T[], pairOf: (one: T) => KeyPair): readonly T[] => [
+  ...new Map(all.map((one) => [pairKey(...pairOf(one)), one])).values(),
+];
 
 type WantedLink = LinkToWrite & Pick<ListedLink, "restoredBy">;
 
@@ -183,13 +194,15 @@ async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: re
     workspace,
     all.flatMap(({ changeId, by }) => [changeId, by]),
   );
-  const known = all.filter(({ changeId }) => changes.has(changeId));
-  const linkOf = ({ from, to, changeId }: RemovedPair): WantedLink => {
-    const { evidence } = changes.get(changeId)!;
-    const [a, b] = [identifierKey(workspace, from), identifierKey(workspace, to)];
-    return { from: a, to: b, changeId, evidence, restoredBy: null };
+  const named = all.filter(({ changeId }) => changes.has(changeId));
+  const keysOf = ({ from, to }: RemovedPair): KeyPair => [identifierKey(workspace, from), identifierKey(workspace, to)];
+  const known = lastOfEach(named, keysOf);
+  const linkOf = (one: RemovedPair): WantedLink => {
+    const [from, to] = keysOf(one);
+    const { changeId } = one;
+    return { from, to, changeId, evidence: changes.get(changeId)!.evidence, restoredBy: null };
   };
-  let leftOut = all.length - known.length;
+  let leftOut = all.length - named.length;
   // What was removed behind the changes of the export stands by all that it knows.
   const standing = known.filter(({ by }) => !changes.has(by)).map(linkOf);
   for (const some of portions(standing)) leftOut += await writeLinks(deps, workspace, some);

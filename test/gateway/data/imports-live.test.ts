@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { EventId, WorkspaceId } from "../../../core/ids.js";
-import { exportOf, identifier, KINDS, sendLines } from "../../support/service/imports.js";
+import { exportOf, identifier, KINDS, sendLines, shownOf } from "../../support/service/imports.js";
 import { EMBEDDED } from "../../support/servers/servers.js";
 import { at, listAt, startApp, textAt, useApp, type App, type TestWorkspace } from "../../support/service/app.js";
 
@@ -133,6 +133,22 @@ describe("An import of an export during which people sent", () => {
       const lacking = withoutPlaces(rest.slice(n + 1, -1)).filter((one) => !found.includes(one));
       assert.deepEqual(lacking, [], `behind line ${n}`);
     }
+  });
+
+  it("takes removed links that came twice, as who goes on in the middle of an unlink gets them", async () => {
+    await identify(...["a", "b", "c", "d"].map(c));
+    await unlink({ identifier: c("a") });
+    const lines = new Map<string, readonly string[]>();
+    for (const kind of KINDS) lines.set(kind, await exportOf(from, kind));
+    const links = lines.get("links")!;
+    const first = links.findIndex((line) => textAt(JSON.parse(line), "type") === "removed_link");
+    const after = encodeURIComponent(textAt(JSON.parse(links[first]!), "position"));
+    lines.set("links", [...links.slice(0, first + 1), ...(await exportOf(from, `links?after=${after}`))]);
+    const removed = lines.get("links")!.filter((line) => line.includes('"removed_link"'));
+    assert.ok(removed.length > new Set(removed).size, `${removed.length} lines`);
+    const { into, leftOut } = await imported(lines);
+    assert.equal(leftOut["links"], 0);
+    assert.deepEqual(await shownOf(into), await shownOf(from));
   });
 
   it("folds an event anew whose profile is in no line, so that an erasure finds it and nothing else hides it", async () => {
