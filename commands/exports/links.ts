@@ -11,6 +11,7 @@ import {
   type WorkspaceId,
 } from "../../core/ids.js";
 import type { Services } from "../services.js";
+import { CHANGES_PER_READ } from "./changes.js";
 
 export interface ExportedLink extends ListedLink {
   readonly profileId: ProfileId;
@@ -132,7 +133,8 @@ function* recordsOfTaken(
     ...links.map((link, n): LinkRecord => ({ kind: "removed_link", link, place: placeOf(n) })),
     ...unlinked.map((mark, n): LinkRecord => ({ kind: "unlinked", mark, place: placeOf(links.length + n) })),
   ];
-  for (let from = 0; from < rows; from += ROWS_PER_READ) yield records.slice(from, from + ROWS_PER_READ);
+  // An empty part, too: see `linksOfAll`.
+  for (let from = 0; from === 0 || from < rows; from += ROWS_PER_READ) yield records.slice(from, from + ROWS_PER_READ);
 }
 
 /** Clocks of other processes may be behind; what is older than this is ended, but for undos. */
@@ -196,21 +198,38 @@ async function* movedSince(
   workspace: WorkspaceId,
   { since, before }: MovedPlace,
 ): AsyncGenerator<readonly LinkRecord[], void> {
-  const undoing = firstIdAt<ChangeId>(madeAt(since) - UNDO_MS);
   for (let last = before; ;) {
-    const found = await services.identity.changes(workspace, null, { limit: CHANGES_PER_READ, before: last });
-    const newer = found.filter(({ changeId }) => changeId > undoing);
-    const moving = newer.filter(
-      ({ changeId, outcome, before, after }) =>
-        (before.length > 1 || after.length > 1) && (changeId > since || TAKING.some((one) => one === outcome)),
-    );
+    const place: MovedPlace = { kind: "moved", since, before: last };
+    const { found, end } = await newestMoving(services, workspace, place);
+    const moving = found.filter((change) => change.before.length > 1 || change.after.length > 1);
     const named = [...new Set(moving.flatMap((change) => change.before.concat(change.after)))];
     const live = await liveProfiles(services, workspace, named);
-    const place: MovedPlace = { kind: "moved", since, before: last };
     yield* linksOfAll(services, workspace, live, () => place);
-    if (newer.length < CHANGES_PER_READ) return;
-    last = newer.at(-1)!.changeId;
+    if (end === null) return;
+    last = end;
   }
+}
+
+const isFull = ({ length }: readonly Change[]): boolean => length === CHANGES_PER_READ;
+
+/** All changes since then, and undos that may have gone on then; `end` is the last of them, null if there are no more. */
+async function newestMoving(
+  { identity }: Graph,
+  workspace: WorkspaceId,
+  { since, before }: MovedPlace,
+): Promise<{ readonly found: readonly Change[]; readonly end: ChangeId | null }> {
+  const newest = async (outcome: TakenPlace["outcome"] | null, until: ChangeId): Promise<readonly Change[]> => {
+    const found = await identity.changes(workspace, outcome, { limit: CHANGES_PER_READ, before });
+    return found.filter(({ changeId }) => changeId > until);
+  };
+  const newer = await newest(null, since);
+  if (isFull(newer)) return { found: newer, end: newer.at(-1)!.changeId };
+  const undoing = firstIdAt<ChangeId>(madeAt(since) - UNDO_MS);
+  const undos = await Promise.all(TAKING.map((outcome) => newest(outcome, undoing)));
+  // Behind it one outcome has more, so the other goes no further.
+  const ends = undos.filter(isFull).map((some) => some.at(-1)!.changeId);
+  const end = ends.toSorted().at(-1) ?? null;
+  return { found: newer.concat(undos.flat().filter(({ changeId }) => end === null || changeId >= end)), end };
 }
 
 /** An undo moves profiles step by step under the id that it began with: for ten minutes at most, the longest PROFILE_TIMEOUT_MS. */
@@ -240,6 +259,8 @@ async function* linksOfAll(
   const linked = all.filter(({ size }) => size > 1);
   for (let next = 0; next < linked.length; next += PROFILES_AT_ONCE)
     yield* linksOfSome(services, workspace, linked.slice(next, next + PROFILES_AT_ONCE), placeOf);
+  // Between two parts an export waits for its turn, and ends if nobody takes it any more: also where there is nothing to write.
+  yield [];
 }
 
 /** The first links of several profiles together, then what is left of large ones. */
@@ -296,18 +317,3 @@ const recordsOf = (profileId: ProfileId, links: readonly ListedLink[], placeOf: 
     const link = { ...one, profileId };
     return { kind: "link", link, place: placeOf(link) };
   });
-
-/** The records of all changes, the newest first. */
-export async function* exportChanges(
-  { identity }: Graph,
-  workspace: WorkspaceId,
-  before: ChangeId | null,
-): AsyncGenerator<readonly Change[], void> {
-  for (let last = before; ;) {
-    const found = await identity.changes(workspace, null, { limit: CHANGES_PER_READ, before: last });
-    yield found;
-    if (found.length < CHANGES_PER_READ) return;
-    last = found.at(-1)!.changeId;
-  }
-}
-const CHANGES_PER_READ = 200;

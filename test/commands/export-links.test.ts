@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { exportLinks } from "../../commands/exports/links.js";
+import { exportLinks, type LinkPlace } from "../../commands/exports/links.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import { pairKey, type LinkState } from "../../core/identity/model.js";
-import { newId, type ChangeId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import { firstIdAt, newId, type ChangeId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { takenBy } from "../../graph/restore/taken.js";
 import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
@@ -90,6 +90,60 @@ describe("An export of links", () => {
     });
     assert.deepEqual([...new Set(found)], ["m2,m3"]);
   });
+
+  const created = (ageMs: number) => aChange({ changeId: firstIdAt(Date.now() - ageMs), outcome: "created" });
+  const nothing: Partial<Identity> = {
+    walk: async () => [],
+    resolveAll: async (_workspace, asked) => asked.map(() => null),
+    forbiddenPairs: async () => [],
+    takenBy: async () => ({ links: [], unlinked: [], next: null }),
+  };
+
+  it("reads no changes that are older than it but undos: there may be millions", async () => {
+    const undone = { before: [newId<ProfileId>()], after: [newId<ProfileId>(), newId<ProfileId>()] };
+    const undos = (["unlinked", "reverted"] as const).map((outcome, n) =>
+      aChange({ changeId: firstIdAt(Date.now() - 800_000 - n), outcome, ...undone }),
+    );
+    const all = [...Array.from({ length: 1_000 }, (_, n) => created(20_000 + n)), ...undos];
+    let reads = 0;
+    const named = new Set<ProfileId>();
+    const identity: Partial<Identity> = {
+      ...nothing,
+      changes: async (_workspace, outcome, { limit, before }) => {
+        reads += outcome === null ? 1 : 0;
+        const found = all.filter((one) => (outcome ?? one.outcome) === one.outcome);
+        return found.filter(({ changeId }) => before === null || changeId < before).slice(0, limit);
+      },
+      resolveAll: async (_workspace, asked) => asked.map((one) => (named.add(one), null)),
+    };
+    for await (const some of exportLinks({ identity: identity as Identity }, aWorkspace(), null))
+      assert.deepEqual(some, []);
+    assert.deepEqual([...named], [...undone.before, ...undone.after]);
+    assert.ok(reads <= 3, `${reads} reads`);
+  });
+
+  const endless: readonly (readonly [string, LinkPlace | null])[] = [
+    ["profiles", null],
+    ["what moved", { kind: "moved", since: firstIdAt(0), before: null }],
+    ["what was taken away", { kind: "taken", outcome: "unlinked", before: null }],
+  ];
+  for (const [what, place] of endless)
+    it(`answers empty parts while it finds nothing among ${what}, so that it takes turns and can be ended`, async () => {
+      let reads = 0;
+      const endlessly = <T>(one: T, limit: number): readonly T[] => {
+        assert.ok(reads++ < 10, "it reads on and on");
+        return Array.from({ length: limit }, () => one);
+      };
+      const single = { profileId: newId<ProfileId>(), rev: 1, size: 1, members: [] };
+      const identity: Partial<Identity> = {
+        ...nothing,
+        walk: async (_workspace, { limit }) => endlessly(single, limit),
+        changes: async (_workspace, _outcome, { limit }) => endlessly(created(0), limit),
+      };
+      const parts = exportLinks({ identity: identity as Identity }, aWorkspace(), place);
+      for (let n = 0; n < 3; n++) assert.deepEqual(await parts.next(), { done: false, value: [] });
+      assert.equal((await parts.return()).done, true);
+    });
 
   it("reads what one change removed a few thousand links at a time", async () => {
     const workspace = aWorkspace();

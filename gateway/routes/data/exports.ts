@@ -1,13 +1,8 @@
 import { Type, type TSchema } from "typebox";
 import { exportCatalog } from "../../../commands/exports/catalog.js";
+import { exportChanges } from "../../../commands/exports/changes.js";
 import { exportEvents } from "../../../commands/exports/events.js";
-import {
-  exportChanges,
-  exportLinks,
-  type LinkPlace,
-  type LinkRecord,
-  type TAKING,
-} from "../../../commands/exports/links.js";
+import { exportLinks, type LinkPlace, type LinkRecord, type TAKING } from "../../../commands/exports/links.js";
 import { exportProfiles, type ProfilePlace } from "../../../commands/exports/profiles.js";
 import type { Services } from "../../../commands/services.js";
 import type { ChangeId, EventId, ForbiddenPairId, ProfileId, Uid } from "../../../core/ids.js";

@@ -34,7 +34,7 @@ describe("An answer of any length", () => {
         if (n === failAfter) throw new AppError("damaged", "a part cannot be read");
         await sleep(pauseMs);
         made += 1;
-        yield [line(partBytes)];
+        yield partBytes === 0 ? [] : [line(partBytes)];
       }
     } finally {
       closed += 1;
@@ -100,6 +100,14 @@ describe("An answer of any length", () => {
 
   it("gives up what it was making when the client goes away", async () => {
     [pauseMs, partsMax] = [5, 10_000];
+    const leaving = new AbortController();
+    await fetch(`http://127.0.0.1:${port}/`, { signal: leaving.signal });
+    leaving.abort();
+    await eventually("it is given up", () => sent?.outcome === "cut" && closed === 1);
+  });
+
+  it("is given up also while there is nothing to send", async () => {
+    [pauseMs, partsMax, partBytes] = [5, 10_000, 0];
     const leaving = new AbortController();
     await fetch(`http://127.0.0.1:${port}/`, { signal: leaving.signal });
     leaving.abort();
