@@ -125,16 +125,24 @@ export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps):
   };
   const hear = (workspace: WorkspaceId, ring: Ring, message: Buffer): void => {
     const told = JSON.parse(message.toString("utf8")) as Told;
-    if ("forget" in told) {
-      ring.entries = [];
-      for (const one of ring.watchers) one(null);
-      void look(workspace, ring, true);
-      return;
-    }
+    if ("forget" in told) return empty(workspace, ring);
     const entries = told.entries.filter(({ at }) => at > ring.erasedAt);
     for (const entry of entries) sizes.set(entry, Buffer.byteLength(JSON.stringify(entry)));
     ring.entries = lastOf([...ring.entries, ...entries]);
     for (const one of ring.watchers) one({ ...told, entries });
+  };
+  const empty = (workspace: WorkspaceId, ring: Ring): void => {
+    ring.entries = [];
+    for (const one of ring.watchers) one(null);
+    void look(workspace, ring, true);
+  };
+  /** This gateway needs no channel for it: of the deletion of a dead letter no erasure says what else is to be forgotten. */
+  const forget = (workspace: WorkspaceId): void => {
+    rings.get(workspace)?.then(
+      (ring) => empty(workspace, ring),
+      () => {},
+    );
+    send(workspace, { forget: true });
   };
   /** Answers whether it could be looked at. */
   const look = async (workspace: WorkspaceId, ring: Ring, isTold = false): Promise<boolean> => {
@@ -210,9 +218,9 @@ export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps):
         gathered.entries.length = 0;
         gathered.skipped = 0;
       }
-      send(workspace, { forget: true });
+      forget(workspace);
       // Another gateway may have gathered events before it heard of this.
-      setTimeout(() => send(workspace, { forget: true }), 2 * MOMENT_MS).unref();
+      setTimeout(() => forget(workspace), 2 * MOMENT_MS).unref();
     },
     watch: async (workspace, told) => {
       const ring = await ringOf(workspace);

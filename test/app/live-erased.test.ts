@@ -88,6 +88,23 @@ for (const [where, open] of PLACES)
       for (const one of [near, far]) one.close();
     });
 
+    it("nothing of before a deletion that went through it, though no erasure says when that was", async () => {
+      const [near, far] = lives();
+      const heard: (readonly string[] | null)[] = [];
+      const watching = await near.watch(workspace, (batch) =>
+        heard.push(batch === null ? null : textsOf(batch.entries)),
+      );
+      near.queued([sent("deleted", 1_000)]);
+      await soon(() => assert.deepEqual(heard, [["deleted"]]));
+      await two.part();
+      near.forget(workspace);
+      const second = await near.watch(workspace, () => {});
+      assert.deepEqual(second.entries, []);
+      assert.equal(heard[1], null);
+      for (const one of [watching, second]) one.stop();
+      for (const one of [near, far]) one.close();
+    });
+
     it("nothing that another gateway had gathered before the erasure and tells after it", async () => {
       const [near, far] = lives();
       const heard: (readonly string[] | null)[] = [];
