@@ -8,7 +8,7 @@ import { reply, route, type Route } from "../route.js";
 import { answered } from "../shapes/examples.js";
 import { idOf } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
-import { CHANGE, showChange } from "../shapes/records.js";
+import { CHANGE, CHANGE_BYTES, showChange } from "../shapes/records.js";
 
 export function changeRoutes(services: Services): readonly Route[] {
   const { identity } = services;
@@ -17,6 +17,7 @@ export function changeRoutes(services: Services): readonly Route[] {
     access,
     name: "changes",
     item: CHANGE,
+    itemBytes: CHANGE_BYTES,
     position: ({ changeId }: Change) => [changeId],
     show: showChange,
   };

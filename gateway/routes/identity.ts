@@ -10,7 +10,7 @@ import { reply, route, type Route } from "../route.js";
 import { EMAIL, USER } from "../shapes/examples.js";
 import { IDENTIFIER, integerOrNull, nullable, record, UUID } from "../shapes/fields.js";
 import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
-import { LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
+import { IDENTIFIER_BYTES, LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
 const LIMIT = { shared_identifier_limit: integerOrNull(1, 100) };
 export const IDENTITY_SETTINGS = { ...LIMIT, sending_keys_add_namespaces: Type.Boolean() };
@@ -20,7 +20,6 @@ const SETTINGS = record(IDENTITY_SETTINGS);
 const EXPLAIN_BYTES = 2 * LINKS_BYTES_MAX;
 /** Of large profiles one of a workspace is explained at a time, and the others hold their bytes until it is done. */
 const EXPLANATIONS_AT_ONCE = 4;
-const SHARED_BYTES = 1_024;
 
 /** Why two are one person, which identifiers are shared, and what the workspace set. */
 export function identityRoutes(services: Services): readonly Route[] {
@@ -81,7 +80,7 @@ export function identityRoutes(services: Services): readonly Route[] {
         }),
       },
       handle: async ({ workspace, page: { limit, after, cursorOf }, takeBytes }) => {
-        await takeBytes(limit * SHARED_BYTES);
+        await takeBytes(limit * IDENTIFIER_BYTES);
         const page = { limit, after: (after?.[0] ?? null) as Uid | null };
         const { members, next } = await identity.sharedIdentifiers(workspace, page);
         const identifiers = members.map(({ identifier }) => identifier);

@@ -100,6 +100,7 @@ export function keyRoutes(services: Services): readonly Route[] {
       access,
       name: "keys",
       item: record(KEY),
+      itemBytes: 16_384,
       read: ({ workspace }, { limit, after }) =>
         services.catalog.keys(workspace, { limit, after: (after?.[0] ?? null) as KeyId | null }),
       position: ({ keyId }) => [keyId],

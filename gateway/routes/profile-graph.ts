@@ -9,9 +9,7 @@ import { reply, route, type Route } from "../route.js";
 import { answered, EMAIL } from "../shapes/examples.js";
 import { IDENTIFIER, idOf, nullable, record, UUID } from "../shapes/fields.js";
 import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
-import { ASSERTED, showAsserted, SHOWN_IDENTIFIER } from "../shapes/records.js";
-
-const ITEM_BYTES = 1_024;
+import { ASSERTED, IDENTIFIER_BYTES, showAsserted, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
 const NODE = { uid: UUID, ...SHOWN_IDENTIFIER.properties, shared: Type.Optional(Type.Literal(true)) };
 const GRAPH_LINK = { from: UUID, to: UUID, ...ASSERTED };
@@ -56,7 +54,7 @@ export function profileGraphRoutes(services: Services): readonly Route[] {
        * read comes before more links.
        */
       handle: async ({ workspace, params, page: { limit, after, cursorOf }, takeBytes }) => {
-        await takeBytes(limit * ITEM_BYTES);
+        await takeBytes(limit * IDENTIFIER_BYTES);
         const { identity } = services;
         const profileId = await requireProfile(services, workspace, params.id);
         const position = positionOf(after);

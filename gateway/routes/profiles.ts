@@ -15,7 +15,7 @@ import { reply, route, type Route } from "../route.js";
 import { answered, EMAIL } from "../shapes/examples.js";
 import { IDENTIFIER, idOf, nullable, record, TIME, UUID, WAIT } from "../shapes/fields.js";
 import { list, NEXT_CURSOR, PAGE, pageOf } from "../shapes/page.js";
-import { SHOWN_IDENTIFIER } from "../shapes/records.js";
+import { IDENTIFIER_BYTES, SHOWN_IDENTIFIER } from "../shapes/records.js";
 import { EVENT, showEvent, showEvents } from "./events.js";
 
 const LOOKUP_MAX = 100;
@@ -150,6 +150,7 @@ export function profileRoutes(services: Services): readonly Route[] {
       params,
       name: "identifiers",
       item: SHOWN_IDENTIFIER,
+      itemBytes: IDENTIFIER_BYTES,
       read: async ({ workspace, params: { id } }, { limit, after }) => {
         const profileId = await requireProfile(services, workspace, id);
         return identity.members(workspace, profileId, { limit, after: (after?.[0] ?? null) as Uid | null });

@@ -11,7 +11,7 @@ import { reply, route, type Context, type Route } from "../route.js";
 import { answered, DEVICE, USER } from "../shapes/examples.js";
 import { FLAG, IDENTIFIER, idOf, nullable, record, TIME, UUID } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
-import { DROPPED_LINK, LINK, REF, showLink, showRef, SHOWN_IDENTIFIER } from "../shapes/records.js";
+import { DROPPED_LINK, IDENTIFIER_BYTES, LINK, REF, showLink, showRef, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
 /** `partial`: the path goes on, or there are more dropped links. */
 const STILL_JOINED = {
@@ -102,6 +102,7 @@ export function undoRoutes(services: Services): readonly Route[] {
         key_id: Type.String(),
         at: TIME,
       }),
+      itemBytes: 2 * IDENTIFIER_BYTES,
       read: ({ workspace }, { limit, after }) =>
         identity.forbiddenPairs(workspace, { limit, after: (after?.[0] ?? null) as ForbiddenPairId | null }),
       position: ({ forbiddenPairId }) => [forbiddenPairId],

@@ -1,4 +1,5 @@
 import { Type, type Static, type TObject, type TProperties, type TSchema } from "typebox";
+import { PAGE_BYTES_MAX } from "../../commands/read-event.js";
 import {
   route,
   textOf,
@@ -75,7 +76,7 @@ interface ListRow<Item, Params extends TProperties, Query extends TProperties> e
   /** The member of the answer that holds the items. */
   readonly name: string;
   readonly item: TSchema;
-  /** About what one item takes; 1 KiB unless the row says otherwise. */
+  /** What one item takes at most, about; 1 KiB unless the row says otherwise. */
   readonly itemBytes?: number;
   /** At most `limit` items after the position. */
   readonly read: (
@@ -85,6 +86,19 @@ interface ListRow<Item, Params extends TProperties, Query extends TProperties> e
   readonly position: (item: Item) => readonly string[];
   /** An object, or JSON text. */
   readonly show: (item: Item) => unknown;
+}
+
+/** As many as a page has room for, and one at least, so that the next page begins behind it. */
+function showFitting<Item>(items: readonly Item[], show: (item: Item) => unknown): readonly string[] {
+  const shown: string[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const text = textOf(show(item));
+    bytes += Buffer.byteLength(text);
+    if (bytes > PAGE_BYTES_MAX && shown.length > 0) break;
+    shown.push(text);
+  }
+  return shown;
 }
 
 /** A route that answers a list page by page. */
@@ -105,10 +119,11 @@ export const list = <Item, Params extends TProperties = TProperties, Query exten
     responses: { 200: record({ [name]: Type.Array(item), next_cursor: NEXT_CURSOR }) },
     handle: async (context): Promise<Reply> => {
       const { limit, after, cursorOf } = context.page;
-      await context.takeBytes(limit * itemBytes);
+      // With the item that does not fit any more.
+      await context.takeBytes(Math.min(limit * itemBytes, PAGE_BYTES_MAX + itemBytes));
       const rows = await read(context, { limit: limit + 1, after });
-      const { items, next_cursor } = pageOf(rows, limit, (last) => cursorOf(position(last)));
-      const shown = items.map((one) => textOf(show(one)));
+      const shown = showFitting(rows.slice(0, limit), show);
+      const { next_cursor } = pageOf(rows, shown.length, (last) => cursorOf(position(last)));
       return { status: 200, json: `{"${name}":[${shown.join(",")}],"next_cursor":${JSON.stringify(next_cursor)}}` };
     },
   });

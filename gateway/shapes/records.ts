@@ -11,6 +11,9 @@ import { nullable, record, TIME, UUID } from "./fields.js";
 /** The names of a union, written as a record, so that a missing one does not compile. */
 export const namesOf = <Name extends string>(names: Readonly<Record<Name, true>>) => Object.keys(names) as Name[];
 
+/** What an identifier takes at most: 1,024 characters, each of which may be six bytes of JSON. */
+export const IDENTIFIER_BYTES = 6_400;
+
 /** As it is stored; the value may be anything that a caller sent. */
 export const SHOWN_IDENTIFIER = record({ namespace: Type.String(), value: Type.String() });
 
@@ -66,6 +69,8 @@ export const showAsserted = ({ changeId, evidence }: Pick<PathLink, "changeId" |
 export const LINK = record({ from: SHOWN_IDENTIFIER, to: SHOWN_IDENTIFIER, ...ASSERTED });
 export const showLink = (link: PathLink) => ({ from: link.from, to: link.to, ...showAsserted(link) });
 
+/** What a change takes at most: its 20 identifiers may all stand among the dropped ones, too. */
+export const CHANGE_BYTES = 41 * IDENTIFIER_BYTES;
 export const CHANGE = record({
   change_id: UUID,
   at: TIME,

@@ -67,6 +67,8 @@ export function audienceRoutes(services: Services): readonly Route[] {
       access: read,
       name: "audiences",
       item: AUDIENCE,
+      // Its rule is the most of it. A page has room for as many as a workspace may have.
+      itemBytes: 18_432,
       read: async ({ workspace }, { limit, after }) => {
         const set = await services.audiences.audiences(workspace);
         const counting = countingAudiences(set);
