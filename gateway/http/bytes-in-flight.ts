@@ -4,6 +4,9 @@ import type { WorkspaceId } from "../../core/ids.js";
 
 const MIB = 1_048_576;
 
+/** What becomes of a read whose client is gone: nobody gets this answer, and it is no failure. */
+export const CLIENT_LEFT = new AppError("unavailable", "The client is gone.");
+
 export interface BytesInFlightOptions {
   /** Of all answers that are being made or sent, and of those of one workspace. */
   readonly bytesMax?: number;
@@ -30,7 +33,7 @@ export interface Share {
   readonly linger: () => void;
   /** The answer is made, and has so many bytes. */
   readonly settle: (bytes: number) => void;
-  /** Nobody waits for it any more: it is refused what it has not yet. */
+  /** Nobody waits for it any more: what it has not yet is refused with `CLIENT_LEFT`. */
   readonly leave: () => void;
   /** The client took it, or never will. */
   readonly release: () => void;
@@ -107,13 +110,13 @@ export function createBytesInFlight({
       // Who begins to wait is behind those who wait already.
       if (line.waiting.size === 0) toEnd(workspace, line);
       let hasWaited = false;
-      const leave = (): void => {
+      const end = (error: AppError): void => {
         clearTimeout(timer);
         if (!line.waiting.delete(one)) return;
-        reject(refusal(line, bytes));
+        reject(error);
         next();
       };
-      const timer = setTimeout(leave, waitMs);
+      const timer = setTimeout(() => end(refusal(line, bytes)), waitMs);
       const start = (): void => {
         clearTimeout(timer);
         // In the next turn of the event loop: on the embedded store one answer is made within a turn, and this may be its end.
@@ -121,7 +124,7 @@ export function createBytesInFlight({
       };
       const one: Waiting = { bytes, start };
       line.waiting.add(one);
-      onLeave(leave);
+      onLeave(() => end(CLIENT_LEFT));
       next();
       hasWaited = true;
     });
@@ -144,7 +147,7 @@ export function createBytesInFlight({
       };
       const take: TakeBytes = async (asked) => {
         const bytes = Math.min(asked, workspaceBytesMax);
-        if (isLeft) throw refusal(lineOf(workspace), bytes);
+        if (isLeft) throw CLIENT_LEFT;
         if (own === 0) {
           const hasWaited = await wait(workspace, bytes, (how) => (leave = how));
           own = making = bytes;

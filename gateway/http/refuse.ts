@@ -2,6 +2,7 @@ import type { Request, Response } from "express";
 import { AppError, isUnavailable, type ErrorItem } from "../../core/errors.js";
 import { describeError, type Log } from "../../core/log.js";
 import type { Context } from "../route.js";
+import { CLIENT_LEFT } from "./bytes-in-flight.js";
 import { problemOf } from "./error-response.js";
 import { sendProblem } from "./respond.js";
 import { SHUTTING_DOWN } from "./stopping.js";
@@ -11,6 +12,7 @@ const told = new WeakSet<Log>();
 
 /** Answers a failure and logs it: one line, without anything that the client sent. A shutdown is expected, and is one line for all. */
 export function refuse(log: Log, request: Request, response: Response, error: unknown, route: string | null): void {
+  if (error === CLIENT_LEFT) return;
   const { refusal } = (response.locals ?? {}) as Refusing;
   const problem = problemOf(refusal === undefined ? error : refusal(error));
   sendProblem(request, response, problem);

@@ -197,6 +197,24 @@ describe("A read that waits", () => {
     await draining.close();
   });
 
+  it("leaves no line in the log when its client is gone", async () => {
+    const before = app().records.length;
+    for (const target of ["/v1/feed?wait=5", `/v1/events/${randomUUID()}?wait=5`]) {
+      const leaving = new AbortController();
+      const headers = { Authorization: `Bearer ${await workspace.key("viewer")}` };
+      const asking = fetch(new URL(target, app().url), { headers, signal: leaving.signal });
+      await sleep(200);
+      leaving.abort();
+      await assert.rejects(asking);
+    }
+    await sleep(1_000);
+    const lines = app().records.slice(before);
+    assert.deepEqual(
+      lines.filter((line) => /request (?:failed|refused)/.test(line)),
+      [],
+    );
+  });
+
   it("does not wait where too many wait already, in all or of its workspace", async () => {
     const [one, other, third] = [newId<WorkspaceId>(), newId<WorkspaceId>(), newId<WorkspaceId>()];
     const waiting = createWaiting(2, 1);
