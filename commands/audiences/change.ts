@@ -25,6 +25,12 @@ const RULE_BYTES_MAX = 16_384;
 
 type AudienceServices = Pick<Services, "audiences" | "catalog" | "movements">;
 
+/** As it stands among the others. */
+export interface StandingAudience {
+  readonly audience: Audience;
+  readonly set: AudienceSet;
+}
+
 export async function requireAudience(
   { audiences }: Pick<Services, "audiences">,
   workspace: WorkspaceId,
@@ -37,7 +43,7 @@ export async function createAudience(
   services: AudienceServices,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
   { name, rule: given }: { readonly name: string; readonly rule: unknown },
-): Promise<Audience> {
+): Promise<StandingAudience> {
   const text = textOf(given);
   const audienceId = newId<AudienceId>();
   // Whoever tends the workspace clears its notes, also if nothing comes of this audience.
@@ -60,7 +66,7 @@ export async function createAudience(
     };
     return withAudience(current, created);
   });
-  return audienceIn(set, audienceId);
+  return { audience: audienceIn(set, audienceId), set };
 }
 
 export interface AudienceChange {
@@ -75,7 +81,7 @@ export async function changeAudience(
   audienceId: AudienceId,
   change: AudienceChange,
   mayChange: (standing: Audience) => boolean,
-): Promise<Audience> {
+): Promise<StandingAudience> {
   const { name, rule: given } = change;
   const text = given === undefined ? null : textOf(given);
   const changeBy = async (make: (current: AudienceSet, words: Words | null) => AudienceSet | null) =>
@@ -99,7 +105,7 @@ export async function changeAudience(
     // A client may send the whole record to change the name: that has nobody judged anew.
     return isSameRule ? next : rebuilt(next, audienceId);
   });
-  return audienceIn(set, audienceId);
+  return { audience: audienceIn(set, audienceId), set };
 }
 
 export async function deleteAudience(

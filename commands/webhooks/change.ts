@@ -15,8 +15,13 @@ export interface WantedWebhook {
   readonly after: number | null;
 }
 
-export interface WithSecret {
+/** A webhook, and the last number of the feed that it tells. */
+export interface PlacedWebhook {
   readonly webhook: Webhook;
+  readonly head: number;
+}
+
+export interface WithSecret extends PlacedWebhook {
   readonly secret: string;
 }
 
@@ -29,6 +34,9 @@ export async function createWebhook(
   const wrong = services.outbound.check(url);
   if (wrong !== null) throw invalid({ path: "url", message: wrong });
   await requireAudiences(services, workspace, audienceIds);
+  const delivered = await positionOf(services, workspace, after);
+  // Not once it is written: who gets 503 asks again, and would make a second one.
+  const [{ head }, master] = await Promise.all([services.seats.sizes(workspace), services.catalog.secret()]);
   const webhook: Webhook = {
     workspace,
     webhookId: newId<WebhookId>(),
@@ -36,7 +44,7 @@ export async function createWebhook(
     audienceIds,
     types,
     createdAt: now,
-    delivered: await positionOf(services, workspace, after),
+    delivered,
     batch: null,
     turn: null,
     failing: null,
@@ -49,7 +57,7 @@ export async function createWebhook(
   };
   if (!(await services.webhooks.createWebhook(webhook, WEBHOOKS_MAX)))
     throw invalid({ path: "", message: `a workspace has at most ${WEBHOOKS_MAX} webhooks` });
-  return { webhook, secret: shownSecret(await services.catalog.secret(), webhook) };
+  return { webhook, head, secret: shownSecret(master, webhook) };
 }
 
 export async function requireWebhook(
@@ -66,24 +74,28 @@ export async function resumeWebhook(
   workspace: WorkspaceId,
   webhookId: WebhookId,
   after: number | null,
-): Promise<Webhook> {
+): Promise<PlacedWebhook> {
   const { delivered } = await requireWebhook(services, workspace, webhookId);
   // One that stands beyond the end of the feed has to be told where to go on.
   const { head } = await services.seats.sizes(workspace);
   const from = after ?? (delivered > head ? delivered : null);
   const position = from === null ? null : await positionOf(services, workspace, from);
   const to = after === null ? null : position;
-  return found(await services.webhooks.changeWebhook(workspace, webhookId, (current) => resumed(current, to)));
+  const changed = await services.webhooks.changeWebhook(workspace, webhookId, (current) => resumed(current, to));
+  return placedAt(head, changed);
 }
 
 /** Each secret before signs as well for a day after it was replaced. */
 export async function rotateWebhook(
-  { webhooks, catalog }: Pick<Services, "webhooks" | "catalog">,
+  { webhooks, catalog, seats }: Pick<Services, "webhooks" | "catalog" | "seats">,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
   webhookId: WebhookId,
 ): Promise<WithSecret> {
-  const webhook = found(await webhooks.changeWebhook(workspace, webhookId, (current) => rotated(current, now)));
-  return { webhook, secret: shownSecret(await catalog.secret(), webhook) };
+  // Before: the secret would never be shown.
+  const [{ head }, master] = await Promise.all([seats.sizes(workspace), catalog.secret()]);
+  const changed = await webhooks.changeWebhook(workspace, webhookId, (current) => rotated(current, now));
+  const placed = placedAt(head, changed);
+  return { ...placed, secret: shownSecret(master, placed.webhook) };
 }
 
 /** Sends a batch without entries, once. */
@@ -93,6 +105,12 @@ export async function testWebhook(
   webhookId: WebhookId,
 ): Promise<Posted> {
   return sendTest(services, await requireWebhook(services, workspace, webhookId));
+}
+
+/** What was delivered since `head` was read is told with it. */
+function placedAt(head: number, changed: Webhook | null): PlacedWebhook {
+  const webhook = found(changed);
+  return { webhook, head: Math.max(head, webhook.delivered) };
 }
 
 const found = (webhook: Webhook | null): Webhook => {

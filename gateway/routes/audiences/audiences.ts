@@ -1,5 +1,11 @@
 import { Type } from "typebox";
-import { changeAudience, createAudience, deleteAudience, requireAudience } from "../../../commands/audiences/change.js";
+import {
+  audienceIn,
+  changeAudience,
+  createAudience,
+  deleteAudience,
+  type StandingAudience,
+} from "../../../commands/audiences/change.js";
 import type { Services } from "../../../commands/services.js";
 import type { Audience } from "../../../core/audience/audience.js";
 import { countingAudiences } from "../../../core/audience/tallies.js";
@@ -35,14 +41,8 @@ export function audienceRoutes(services: Services): readonly Route[] {
   const read = { kind: "role", role: "viewer" } as const;
   const write = { kind: "role", role: "editor" } as const;
   const params = { id: idOf("audience") };
-  const show = async (workspace: WorkspaceId, audience: Audience) => {
-    const [sizes, set] = await Promise.all([services.seats.sizes(workspace), services.audiences.audiences(workspace)]);
-    return shown(audience, sizes, countingAudiences(set));
-  };
-  const answer = async (status: number, workspace: WorkspaceId, audience: Audience): Promise<Reply> => {
-    const answered = reply(status, await show(workspace, audience));
-    return { ...answered, headers: { ...answered.headers, ETag: etagOf(definitionOf(audience)) } };
-  };
+  // Of a change before it is written: who gets 503 asks again, and would make a second one.
+  const sizesOf = (workspace: WorkspaceId): Promise<Sizes> => services.seats.sizes(workspace);
   return [
     route({
       method: "post",
@@ -56,7 +56,10 @@ export function audienceRoutes(services: Services): readonly Route[] {
       body: record(AUDIENCE_GIVEN),
       hasEtag: true,
       responses: { 201: AUDIENCE },
-      handle: async (context) => answer(201, context.workspace, await createAudience(services, context, context.body)),
+      handle: async (context) => {
+        const sizes = await sizesOf(context.workspace);
+        return answer(201, await createAudience(services, context, context.body), sizes);
+      },
     }),
     list({
       path: "/v1/audiences",
@@ -73,7 +76,7 @@ export function audienceRoutes(services: Services): readonly Route[] {
         const set = await services.audiences.audiences(workspace);
         const counting = countingAudiences(set);
         const from = after?.[0] ?? "";
-        const sizes = await services.seats.sizes(workspace);
+        const sizes = await sizesOf(workspace);
         const page = set.audiences.filter(({ audienceId }) => audienceId > from).slice(0, limit);
         return page.map((audience) => ({ audience, sizes, counting }));
       },
@@ -91,8 +94,11 @@ export function audienceRoutes(services: Services): readonly Route[] {
       params,
       hasEtag: true,
       responses: { 200: AUDIENCE },
-      handle: async ({ workspace, params: { id } }) =>
-        answer(200, workspace, await requireAudience(services, workspace, id as AudienceId)),
+      handle: async ({ workspace, params: { id } }) => {
+        const set = await services.audiences.audiences(workspace);
+        const audience = audienceIn(set, id as AudienceId);
+        return answer(200, { audience, set }, await sizesOf(workspace));
+      },
     }),
     route({
       method: "put",
@@ -108,7 +114,8 @@ export function audienceRoutes(services: Services): readonly Route[] {
       responses: { 200: AUDIENCE, 412: problemSchema(412) },
       handle: async ({ workspace, params: { id }, body, ifMatch }) => {
         const mayChange = mayChangeBy(ifMatch);
-        return answer(200, workspace, await changeAudience(services, workspace, id as AudienceId, body, mayChange));
+        const sizes = await sizesOf(workspace);
+        return answer(200, await changeAudience(services, workspace, id as AudienceId, body, mayChange), sizes);
       },
     }),
     route({
@@ -131,6 +138,11 @@ export function audienceRoutes(services: Services): readonly Route[] {
       },
     }),
   ];
+}
+
+function answer(status: number, { audience, set }: StandingAudience, sizes: Sizes): Reply {
+  const answered = reply(status, shown(audience, sizes, countingAudiences(set)));
+  return { ...answered, headers: { ...answered.headers, ETag: etagOf(definitionOf(audience)) } };
 }
 
 /** What a client changes, and so what If-Match compares: sizes change by themselves. */

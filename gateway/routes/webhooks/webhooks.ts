@@ -5,6 +5,7 @@ import {
   resumeWebhook,
   rotateWebhook,
   testWebhook,
+  type PlacedWebhook,
   type WithSecret,
 } from "../../../commands/webhooks/change.js";
 import type { Services } from "../../../commands/services.js";
@@ -12,7 +13,7 @@ import { ENTRY_TYPES } from "../../../core/audience/feed.js";
 import { AppError } from "../../../core/errors.js";
 import { showTime } from "../../../core/event/time.js";
 import type { AudienceId, WebhookId, WorkspaceId } from "../../../core/ids.js";
-import { STATES, stateOf, WEBHOOKS_MAX, type Webhook } from "../../../core/webhook/webhook.js";
+import { STATES, stateOf, WEBHOOKS_MAX } from "../../../core/webhook/webhook.js";
 import { createAtOnce } from "../../access/at-once.js";
 import { POSITION_REFUSALS, SEQ } from "../audiences/feed.js";
 import { reply, route, type Route } from "../../route.js";
@@ -49,8 +50,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
   const example = { params: { id: answered("createWebhook", "/webhook_id") } };
   const headOf = async (workspace: WorkspaceId): Promise<number> => (await services.seats.sizes(workspace)).head;
   const inTurn = createAtOnce({ max: TESTS_AT_ONCE, waitMs: 0, refusal: testsRefused });
-  const shown = async (webhook: Webhook) => show({ webhook, head: await headOf(webhook.workspace) });
-  const withSecret = async ({ webhook, secret }: WithSecret) => ({ ...(await shown(webhook)), secret });
+  const withSecret = ({ secret, ...placed }: WithSecret) => ({ ...show(placed), secret });
   return [
     route({
       method: "post",
@@ -71,7 +71,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
       handle: async (context) => {
         const { url, audience_ids = null, types = null, after = null } = context.body;
         const wanted = { url, audienceIds: audience_ids as readonly AudienceId[] | null, types, after };
-        return reply(201, await withSecret(await createWebhook(services, context, wanted)));
+        return reply(201, withSecret(await createWebhook(services, context, wanted)));
       },
     }),
     list({
@@ -105,8 +105,10 @@ export function webhookRoutes(services: Services): readonly Route[] {
       access,
       params,
       responses: { 200: WEBHOOK },
-      handle: async ({ workspace, params: { id } }) =>
-        reply(200, await shown(await requireWebhook(services, workspace, id as WebhookId))),
+      handle: async ({ workspace, params: { id } }) => {
+        const webhook = await requireWebhook(services, workspace, id as WebhookId);
+        return reply(200, show({ webhook, head: await headOf(workspace) }));
+      },
     }),
     route({
       method: "delete",
@@ -139,7 +141,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
       bodyIs: "optional",
       responses: { 200: WEBHOOK, ...POSITION_REFUSALS },
       handle: async ({ workspace, params: { id }, body }) =>
-        reply(200, await shown(await resumeWebhook(services, workspace, id as WebhookId, body?.after ?? null))),
+        reply(200, show(await resumeWebhook(services, workspace, id as WebhookId, body?.after ?? null))),
     }),
     route({
       method: "post",
@@ -152,7 +154,7 @@ export function webhookRoutes(services: Services): readonly Route[] {
       params,
       responses: { 200: record({ ...SHOWN, secret: SECRET }) },
       handle: async (context) =>
-        reply(200, await withSecret(await rotateWebhook(services, context, context.params.id as WebhookId))),
+        reply(200, withSecret(await rotateWebhook(services, context, context.params.id as WebhookId))),
     }),
     route({
       method: "post",
@@ -183,7 +185,7 @@ const testsRefused = (): AppError =>
 const timeOf = (ms: number | null | undefined): string | null =>
   ms === null || ms === undefined ? null : showTime(ms);
 
-function show({ webhook, head }: { readonly webhook: Webhook; readonly head: number }) {
+function show({ webhook, head }: PlacedWebhook) {
   const { webhookId, url, audienceIds, types, delivered, lastError, failing, nextTryAt, createdAt } = webhook;
   const state = stateOf(webhook);
   return {
