@@ -67,6 +67,13 @@ export function windowsOf(
   return "tally" in rule ? [{ schemaId: rule.tally.schemaId, within: rule.within }] : [];
 }
 
+/** The namespaces whose identifiers the rule itself looks at. */
+export function namespacesOf(rule: WrittenRule): readonly string[] {
+  if (rule.kind === "not") return namespacesOf(rule.part);
+  if ("parts" in rule) return rule.parts.flatMap(namespacesOf);
+  return rule.kind === "field" && rule.field.kind === "identifier" ? [rule.field.name] : [];
+}
+
 /** The event conditions of the rule. */
 export function talliesOf(rule: Rule): readonly Tally[] {
   if (rule.kind === "field") return [];
