@@ -81,9 +81,9 @@ export type TakeBytes = (bytes: number) => Promise<boolean>;
 
 /**
  * For who looks again and again until something is so: the bytes are held only while it looks. Without a look it is not so yet where there
- * is no room for them, and so where nobody waits for the answer any more.
+ * is no room for them within `leftMs`, and so where nobody waits for the answer any more.
  */
-export type LookWithBytes = (bytes: number, isSo: () => Promise<boolean>) => Promise<boolean>;
+export type LookWithBytes = (bytes: number, isSo: () => Promise<boolean>, leftMs: number) => Promise<boolean>;
 
 /** Counts the further items of a request that has several, where its key may send only so many; the first is counted already: -1 where there is none. */
 export type CountItems = (items: number) => Promise<void>;

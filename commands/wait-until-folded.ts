@@ -24,7 +24,7 @@ export async function waitUntilFolded(
   const stored = known.map((one) => one.stored);
   await services.waiting.until(
     workspace,
-    (isOver) => areFolded(services, workspace, stored, lookWithBytes, isOver),
+    (left) => areFolded(services, workspace, stored, lookWithBytes, left),
     (isDone) => isDone,
     seconds,
   );
@@ -35,7 +35,7 @@ async function areFolded(
   workspace: WorkspaceId,
   identifiers: readonly Identifier[],
   lookWithBytes: LookWithBytes,
-  isOver: () => boolean,
+  left: () => number,
 ): Promise<boolean> {
   const { identity, events, limits } = services;
   const refs = await identity.lookup(workspace, identifiers);
@@ -50,15 +50,16 @@ async function areFolded(
   if (sources.size === 0) return true;
   const pause = createPause();
   // One turn for all of them, of which it holds one at a time: with a turn for each it would wait for minutes beside other reads.
-  return lookWithBytes(limits.payloadBytesMax, async () => {
+  const look = async (): Promise<boolean> => {
     for (const eventId of sources) {
-      if (isOver()) return false;
+      if (left() === 0) return false;
       const event = await find(events, workspace, eventId);
       if (event !== null && !(await isSettled(services, workspace, event))) return false;
       await pause();
     }
     return true;
-  });
+  };
+  return lookWithBytes(limits.payloadBytesMax, look, left());
 }
 
 /** Null also for one that is damaged: it never folds, so nobody waits for it. */

@@ -4,11 +4,12 @@ import type { WorkspaceId } from "../core/ids.js";
 export interface Waiting {
   /**
    * Reads until the answer is as wanted, the seconds are over or the process drains, and answers what it read last. When too many
-   * wait already, in all or of the workspace, it reads once. A read that takes several steps asks `isOver` between them whether to end.
+   * wait already, in all or of the workspace, it reads once. A read that takes several steps asks `left` between them how many milliseconds
+   * there are: 0 once it is to end.
    */
   until<T>(
     workspace: WorkspaceId,
-    read: (isOver: () => boolean) => Promise<T>,
+    read: (left: () => number) => Promise<T>,
     isDone: (answer: T) => boolean,
     seconds: number,
   ): Promise<T>;
@@ -51,14 +52,14 @@ export function createWaiting(waitersMax = WAITERS_MAX, workspaceWaitersMax = WO
   return {
     until: async (workspace, read, isDone, seconds) => {
       const deadline = performance.now() + seconds * 1_000;
-      const isOver = (): boolean => isDraining || performance.now() >= deadline;
-      if (seconds === 0 || isFull(workspace)) return read(isOver);
+      const left = (): number => (isDraining ? 0 : Math.max(0, deadline - performance.now()));
+      if (seconds === 0 || isFull(workspace)) return read(left);
       count(workspace, 1);
       try {
         for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(pauseMs * 1.5, PAUSE_MS_MAX)) {
-          const answer = await read(isOver);
-          if (isDone(answer) || isOver()) return answer;
-          await pause(Math.min(pauseMs, deadline - performance.now()));
+          const answer = await read(left);
+          if (isDone(answer) || left() === 0) return answer;
+          await pause(Math.min(pauseMs, left()));
         }
       } finally {
         count(workspace, -1);

@@ -104,7 +104,11 @@ export function createBytesInFlight({
       }
     }
   };
-  const wait = (workspace: WorkspaceId, bytes: number, onLeave: (leave: () => void) => void): Promise<boolean> =>
+  const wait = (
+    workspace: WorkspaceId,
+    bytes: number,
+    { ms, onLeave }: { readonly ms: number; readonly onLeave: (leave: () => void) => void },
+  ): Promise<boolean> =>
     new Promise((resolve, reject) => {
       const line = lineOf(workspace);
       // Who begins to wait is behind those who wait already.
@@ -116,7 +120,7 @@ export function createBytesInFlight({
         reject(error);
         next();
       };
-      const timer = setTimeout(() => end(refusal(line, bytes)), waitMs);
+      const timer = setTimeout(() => end(refusal(line, bytes)), ms);
       const start = (): void => {
         clearTimeout(timer);
         // In the next turn of the event loop: on the embedded store one answer is made within a turn, and this may be its end.
@@ -145,11 +149,11 @@ export function createBytesInFlight({
         making = 0;
         hold(bytes);
       };
-      const take: TakeBytes = async (asked) => {
+      const takeWithin = async (asked: number, ms: number): Promise<boolean> => {
         const bytes = Math.min(asked, workspaceBytesMax);
         if (isLeft) throw CLIENT_LEFT;
         if (own === 0) {
-          const hasWaited = await wait(workspace, bytes, (how) => (leave = how));
+          const hasWaited = await wait(workspace, bytes, { ms, onLeave: (how) => (leave = how) });
           own = making = bytes;
           return hasWaited;
         }
@@ -158,11 +162,12 @@ export function createBytesInFlight({
         hold(own + bytes);
         return false;
       };
+      const take: TakeBytes = (bytes) => takeWithin(bytes, waitMs);
       const release = (): void => made(0);
       return {
         take,
-        look: async (bytes, isSo) => {
-          const hasRoom = await take(bytes).then(
+        look: async (bytes, isSo, leftMs) => {
+          const hasRoom = await takeWithin(bytes, Math.min(waitMs, leftMs)).then(
             () => true,
             () => false,
           );

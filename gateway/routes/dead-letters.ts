@@ -92,11 +92,12 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           ...(query.key_id !== undefined && { keyId: query.key_id as KeyId }),
           ...(query.state !== undefined && { state: query.state }),
         };
-        const isThere = (): Promise<boolean> =>
-          lookWithBytes(listedBytesMax(limits, 1), async () => {
-            const { letters } = await listLetters(services, workspace, { ...page, limit: 1 });
-            return letters.length > 0;
-          });
+        const look = async (): Promise<boolean> => {
+          const { letters } = await listLetters(services, workspace, { ...page, limit: 1 });
+          return letters.length > 0;
+        };
+        const isThere = (left: () => number): Promise<boolean> =>
+          lookWithBytes(listedBytesMax(limits, 1), look, left());
         // Before it takes the bytes of the page: one that waits for seconds would hold them.
         if (query.wait > 0) await waiting.until(workspace, isThere, (isDone) => isDone, query.wait);
         await takeBytes(listedBytesMax(limits, limit));

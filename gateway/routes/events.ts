@@ -95,11 +95,11 @@ export const eventRoutes = (services: Services): readonly Route[] => [
     handle: async ({ workspace, params, query, takeBytes, lookWithBytes }) => {
       const bytes = services.limits.payloadBytesMax;
       const read = () => findEvent(services, workspace, params.id as EventId);
-      const isFinished = (): Promise<boolean> =>
-        lookWithBytes(bytes, async () => {
-          const event = await read();
-          return event !== null && isSettled(services, workspace, event);
-        });
+      const look = async (): Promise<boolean> => {
+        const event = await read();
+        return event !== null && isSettled(services, workspace, event);
+      };
+      const isFinished = (left: () => number): Promise<boolean> => lookWithBytes(bytes, look, left());
       if (query.wait > 0) await services.waiting.until(workspace, isFinished, (isDone) => isDone, query.wait);
       await takeBytes(bytes);
       const event = await read();

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../../../app/backends.js";
 import type { WorkspaceId } from "../../../core/ids.js";
@@ -63,6 +64,22 @@ describe("Reads that wait", () => {
       for (const { status, text } of await Promise.all(answers)) assert.equal(status, 200, text);
       assert.ok(most <= 2.5 * 1_048_576, `${most} bytes at once`);
     }).timeout(30_000);
+
+  it("end with their seconds where they find no room to look", async () => {
+    const workspace = await app().workspace();
+    let release = (): void => {};
+    holding = new Promise((resolve) => (release = resolve));
+    const large = workspace.send("GET", "/v1/dead-letters");
+    await eventually("it is being made", () => reading > 0);
+    const before = performance.now();
+    const waiting = workspace.send("GET", `/v1/events/${randomUUID()}?wait=1`);
+    const { status } = await waiting;
+    const ms = performance.now() - before;
+    release();
+    assert.equal((await large).status, 200);
+    // Behind the wait it is a read like any other, which stands in line for five seconds.
+    assert.ok(status === 429 && ms >= 5_900 && ms < 8_000, `${status} after ${ms} ms`);
+  }).timeout(30_000);
 
   it("wait on where they find no room to look for longer than a read waits", async () => {
     const workspace = await app().workspace();
