@@ -15,7 +15,8 @@ const entered = (audienceId: AudienceId, profileId: ProfileId = newId()): Entry 
 };
 
 describe("GET /v1/feed", () => {
-  const app = useApp();
+  // The keeper forgets old ones.
+  const app = useApp({ FEED_DAYS: "3650" });
   let workspace: TestWorkspace;
   beforeEach(async () => {
     workspace = await app().workspace();
