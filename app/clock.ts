@@ -20,16 +20,18 @@ export async function startClock(deps: {
 }): Promise<Clock & { readonly isSure: () => boolean }> {
   const { catalog, machine, steady, isShared, lifecycle } = deps;
   const clock = createClock(machine);
-  // Not the latest: a process that is not sure keeps that, too, and the next start would believe it.
-  const { sureMs: last } = await catalog.timeKept();
-  const isSure = createSureness({ machine, steady, now: clock.now, last });
+  const lookSure = createSureness({ machine, steady, now: clock.now, before: await catalog.timeKept() });
+  const isSure = (): boolean => lookSure().isSure;
   let isAsked = true;
   const keep = async (): Promise<void> => {
     // A service that nobody uses writes nothing.
     if (!isAsked && !isShared) return;
     isAsked = false;
     const at = machine();
-    clock.follow(await catalog.advanceTime(clock.now(), believableUntil(at), isSure() ? at : null));
+    const { isSure: isNow, waitedMs } = lookSure();
+    // Apart from the latest: a process that is not sure keeps that, too, and the next start would believe it.
+    const sure = isNow ? { sureMs: at, waitedMs: 0 } : waitedMs === null ? {} : { waitedMs };
+    clock.follow(await catalog.advanceTime(clock.now(), believableUntil(at), sure));
     newIdsFrom(clock.now());
   };
   // While the store is away this process goes on with the time that it knows.

@@ -44,25 +44,47 @@ export function createClock(machine: () => number): Clock {
 const JUMP_MS = 3_600_000;
 const SETTLE_MS = 3_600_000;
 
+/** What the processes before left. */
+export interface Before {
+  /** The latest time. */
+  readonly ms: number;
+  /** The latest one that a process was sure of; 0: none. */
+  readonly sureMs: number;
+  /** For how long they have waited since then. */
+  readonly waitedMs: number;
+}
+
+/** `waitedMs`: null where it does not wait. */
+export interface Sureness {
+  readonly isSure: boolean;
+  readonly waitedMs: number | null;
+}
+
 /**
  * Whether what cannot be taken back may go by the machine's clock. Not for an hour after that went ahead by more than an hour of `steady`,
- * which never jumps, or of `last`, the latest time before the start of which a process was sure (0: none); nor while `now` is as far
- * ahead of it, as another process' clock is.
+ * which never jumps, or of the latest time before the start of which a process was sure; nor while `now` is as far ahead of it, as another
+ * process' clock is. Of the hour counts what the processes before waited, unless their clock was another one, or they ended long ago.
  */
 export function createSureness(deps: {
   readonly machine: () => number;
   readonly steady: () => number;
   readonly now: () => number;
-  readonly last: number;
-}): () => boolean {
-  const { machine, steady, now, last } = deps;
-  let seen = { machine: last === 0 ? machine() : last, steady: steady() };
-  let sureFrom = -Infinity;
+  readonly before: Before;
+}): () => Sureness {
+  const { machine, steady, now, before } = deps;
+  let seen = { machine: machine(), steady: steady() };
+  const isUnsure = before.sureMs !== 0 && seen.machine - before.sureMs > JUMP_MS;
+  const waitedMs = Math.abs(seen.machine - before.ms) <= JUMP_MS ? before.waitedMs : 0;
+  let sureFrom = isUnsure ? seen.steady + SETTLE_MS - waitedMs : -Infinity;
   return () => {
     const at = { machine: machine(), steady: steady() };
     if (at.machine - seen.machine > at.steady - seen.steady + JUMP_MS) sureFrom = at.steady + SETTLE_MS;
     seen = at;
-    return at.steady >= sureFrom && now() <= at.machine + JUMP_MS;
+    const waits = at.steady < sureFrom;
+    return {
+      isSure: !waits && now() <= at.machine + JUMP_MS,
+      waitedMs: waits ? SETTLE_MS - (sureFrom - at.steady) : null,
+    };
   };
 }
 

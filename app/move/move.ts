@@ -223,8 +223,8 @@ async function copyAll(source: Side, target: Side, progress: Progress): Promise<
   const tallies = [...stores, await copyQueue(source, target, progress)];
   requireEqual(tallies, "the copy is not equal, and nothing was marked as moved");
   await patiently(() => copyErasureLog(source, target));
-  const { ms, sureMs } = await source.backends.catalog.timeKept();
-  await target.backends.catalog.advanceTime(ms, Infinity, sureMs);
+  const { ms, sureMs, waitedMs } = await source.backends.catalog.timeKept();
+  await target.backends.catalog.advanceTime(ms, Infinity, { sureMs, waitedMs });
   return tallies;
 }
 

@@ -13,10 +13,16 @@ import type { SdkCatalog } from "../catalog/sdk.js";
 import type { BackfillId, DatasetId, FenceId, KeyId, SchemaId, WorkspaceId } from "../ids.js";
 import type { Page, Port } from "./port.js";
 
-export interface TimeKept {
-  readonly ms: number;
+/** What a process goes by that deletes by the clock. */
+export interface Sure {
   /** The last one that a process was sure of. */
   readonly sureMs: number;
+  /** For how long processes have waited since then to be sure again. */
+  readonly waitedMs: number;
+}
+
+export interface TimeKept extends Sure {
+  readonly ms: number;
   readonly beats: number;
 }
 
@@ -25,10 +31,10 @@ export interface CatalogStore extends Port {
   secret(): Promise<Buffer>;
   /**
    * Keeps the latest time that any process named, milliseconds since 1970, and answers it. Where the one that is kept is later
-   * than `believable`, this one takes its place. Where `sureMs` is given, that is kept beside it, in place of the former. Belongs to no
+   * than `believable`, this one takes its place. What is given of `sure` is kept beside it, in place of the former. Belongs to no
    * workspace.
    */
-  advanceTime(ms: number, believable: number, sureMs: number | null): Promise<number>;
+  advanceTime(ms: number, believable: number, sure: Partial<Sure>): Promise<number>;
   /** The times that are kept, 0 at first, and a number that every `advanceTime` raises, also of another process and where no time changes. */
   timeKept(): Promise<TimeKept>;
   /** Stores workspace and owner key in one step. */

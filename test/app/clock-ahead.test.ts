@@ -89,4 +89,27 @@ describe("Retention while the clock is wrong", () => {
         assert.equal(await statusOf(app, workspace, left.eventId), "dropped");
       });
     }));
+
+  it("deletes again after an hour in all, also where no start lasts an hour; after a longer stop the hour begins anew", () =>
+    withFolder(async (folder) => {
+      const { pass, options } = world();
+      const settings = { DATA_DIR: folder };
+      let left = { id: "", key: "", eventId: "" };
+      await withApp(settings, options, async (app) => {
+        const workspace = await app.workspace();
+        const eventId = await keptFor2Days(app, workspace);
+        left = { id: workspace.id, key: await workspace.key("owner"), eventId };
+      });
+      const statuses: string[] = [];
+      const runs = (app: App): Promise<void> => {
+        pass(25 * 60_000);
+        const workspace = workspaceOf(app.url, left.id, left.key);
+        return statusOf(app, workspace, left.eventId).then((status) => void statuses.push(status));
+      };
+      for (const stopMs of [3 * DAY_MS, 60_000, 2 * HOUR_MS, 60_000, 60_000]) {
+        pass(stopMs);
+        await withApp(settings, options, runs);
+      }
+      assert.deepEqual(statuses, ["folded", "folded", "folded", "folded", "dropped"]);
+    }));
 });

@@ -14,19 +14,21 @@ import { createSession } from "../session.js";
 const SECRET_BYTES = 32;
 const CLOCK_TABLE: Tables = {
   part: "clock",
-  format: 2,
-  sql: "CREATE TABLE clock (id INTEGER PRIMARY KEY CHECK (id = 1), ms INTEGER NOT NULL, sure_ms INTEGER NOT NULL)",
+  format: 3,
+  sql: `CREATE TABLE clock (
+    id INTEGER PRIMARY KEY CHECK (id = 1), ms INTEGER NOT NULL, sure_ms INTEGER NOT NULL, waited_ms INTEGER NOT NULL
+  )`,
 };
 
 /** What clients register, and who they are. */
 export function createEmbeddedCatalog({ database }: { readonly database: Database }): CatalogStore {
   const session = createSession(database);
   createTables(database, CLOCK_TABLE);
-  const keep = database.prepare("INSERT OR REPLACE INTO clock (id, ms, sure_ms) VALUES (1, ?, ?)");
-  const latest = database.prepare("SELECT ms, sure_ms FROM clock");
-  const kept = (): Pick<TimeKept, "ms" | "sureMs"> => {
-    const [ms, sureMs] = latest.get([]) ?? [];
-    return { ms: Number(ms ?? 0), sureMs: Number(sureMs ?? 0) };
+  const keep = database.prepare("INSERT OR REPLACE INTO clock (id, ms, sure_ms, waited_ms) VALUES (1, ?, ?, ?)");
+  const latest = database.prepare("SELECT ms, sure_ms, waited_ms FROM clock");
+  const kept = (): Omit<TimeKept, "beats"> => {
+    const [ms, sureMs, waitedMs] = latest.get([]) ?? [];
+    return { ms: Number(ms ?? 0), sureMs: Number(sureMs ?? 0), waitedMs: Number(waitedMs ?? 0) };
   };
   /** In memory: the file has one process. */
   let beats = 0;
@@ -38,12 +40,13 @@ export function createEmbeddedCatalog({ database }: { readonly database: Databas
         makeSecret.run([randomBytes(SECRET_BYTES)]);
         return secret.get([])![0] as Buffer;
       }),
-    advanceTime: (ms, believable, sureMs) =>
+    advanceTime: (ms, believable, sure) =>
       session.write(() => {
         beats += 1;
         const before = kept();
         const after = before.ms >= ms && before.ms <= believable ? before.ms : ms;
-        keep.run([after, sureMs ?? before.sureMs]);
+        const { sureMs, waitedMs } = { ...before, ...sure };
+        keep.run([after, sureMs, waitedMs]);
         return after;
       }),
     timeKept: () => session.read(() => ({ ...kept(), beats })),

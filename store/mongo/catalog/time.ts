@@ -1,12 +1,11 @@
-import type { CatalogStore } from "../../../core/ports/catalog-store.js";
+import type { CatalogStore, Sure } from "../../../core/ports/catalog-store.js";
 import { isDuplicateKey } from "../failure.js";
 import type { Mongo } from "../open.js";
 import type { Session } from "../session.js";
 
-interface ClockDocument {
+interface ClockDocument extends Partial<Sure> {
   readonly _id: "clock";
   readonly ms: number;
-  readonly sureMs?: number;
   /** Missing where only an earlier build wrote it. */
   readonly beats?: number;
 }
@@ -15,11 +14,11 @@ interface ClockDocument {
 export function createTime({ db }: Mongo, { call }: Session): Pick<CatalogStore, "advanceTime" | "timeKept"> {
   const settings = db.collection<ClockDocument>("settings");
 
-  const advance = (ms: number, sureMs: number | null): Promise<ClockDocument | null> =>
+  const advance = (ms: number, sure: Partial<Sure>): Promise<ClockDocument | null> =>
     call(() =>
       settings.findOneAndUpdate(
         { _id: "clock" },
-        { $max: { ms }, $inc: { beats: 1 }, ...(sureMs === null ? {} : { $set: { sureMs } }) },
+        { $max: { ms }, $inc: { beats: 1 }, ...(Object.keys(sure).length > 0 && { $set: sure }) },
         { upsert: true, returnDocument: "after" },
       ),
     );
@@ -29,19 +28,24 @@ export function createTime({ db }: Mongo, { call }: Session): Pick<CatalogStore,
     call(() => settings.updateOne({ _id: "clock", ms: { $gt: believable } }, { $set: { ms } }));
 
   return {
-    advanceTime: async (ms, believable, sureMs) => {
+    advanceTime: async (ms, believable, sure) => {
       // Two processes may make it at once; for the second one it is there then.
-      const kept = await advance(ms, sureMs).catch((error: unknown) => {
+      const kept = await advance(ms, sure).catch((error: unknown) => {
         if (!isDuplicateKey(error)) throw error;
-        return advance(ms, sureMs);
+        return advance(ms, sure);
       });
       if (kept!.ms <= believable) return kept!.ms;
       await replace(ms, believable);
-      return (await advance(ms, sureMs))!.ms;
+      return (await advance(ms, sure))!.ms;
     },
     timeKept: async () => {
       const kept = await call(() => settings.findOne({ _id: "clock" }));
-      return { ms: kept?.ms ?? 0, sureMs: kept?.sureMs ?? 0, beats: kept?.beats ?? 0 };
+      return {
+        ms: kept?.ms ?? 0,
+        sureMs: kept?.sureMs ?? 0,
+        waitedMs: kept?.waitedMs ?? 0,
+        beats: kept?.beats ?? 0,
+      };
     },
   };
 }

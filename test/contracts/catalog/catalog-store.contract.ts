@@ -75,13 +75,13 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     reopen,
   }) => {
     const { ms: first } = await port.timeKept();
-    const advance = (ms: number) => port.advanceTime(ms, Infinity, null);
+    const advance = (ms: number) => port.advanceTime(ms, Infinity, {});
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => advance(first + 20 - i)));
     for (const [i, answer] of answers.entries()) assert.ok(answer >= first + 20 - i, `${i}: ${answer}`);
     assert.equal(await advance(first + 1), first + 20);
     const opened = await reopen();
     assert.equal((await opened.timeKept()).ms, first + 20);
-    assert.equal(await opened.advanceTime(first, first + 20, null), first + 20);
+    assert.equal(await opened.advanceTime(first, first + 20, {}), first + 20);
   },
 
   "lets a time give way that is later than can be believed, also when many say so at once and after a reopen": async ({
@@ -89,42 +89,41 @@ export const catalogStoreContract: Contract<CatalogStore> = {
     reopen,
   }) => {
     const { ms: first } = await port.timeKept();
-    assert.equal(await port.advanceTime(first + 1_000, Infinity, null), first + 1_000);
+    assert.equal(await port.advanceTime(first + 1_000, Infinity, {}), first + 1_000);
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => port.advanceTime(first + 20 - i, first + 500, null)),
+      Array.from({ length: 20 }, (_, i) => port.advanceTime(first + 20 - i, first + 500, {})),
     );
     for (const [i, answer] of answers.entries())
       assert.ok(answer >= first + 20 - i && answer <= first + 20, `${i}: ${answer}`);
     const opened = await reopen();
     assert.equal((await opened.timeKept()).ms, first + 20);
     assert.equal(
-      await opened.advanceTime(first + 30, first + 20, null),
+      await opened.advanceTime(first + 30, first + 20, {}),
       first + 30,
       "what can be believed is no obstacle",
     );
   },
 
-  "keeps the time beside it that was sure, as it was named last, also an earlier one, and after a reopen": async ({
-    port,
-    reopen,
-  }) => {
-    const { ms, sureMs: first } = await port.timeKept();
-    for (const sureMs of [first + 20, first + 10]) await port.advanceTime(ms, Infinity, sureMs);
-    assert.equal(await port.advanceTime(ms + 30, Infinity, null), ms + 30);
-    const opened = await reopen();
-    const { beats: _, ...kept } = await opened.timeKept();
-    assert.deepEqual(kept, { ms: ms + 30, sureMs: first + 10 });
-    await opened.advanceTime(ms + 5, ms + 10, first + 40);
-    const { beats: __, ...replaced } = await opened.timeKept();
-    assert.deepEqual(replaced, { ms: ms + 5, sureMs: first + 40 });
-  },
+  "keeps beside it what is given of the time that was sure and of the wait since, also a smaller one, and after a reopen":
+    async ({ port, reopen }) => {
+      const { ms, sureMs: first } = await port.timeKept();
+      for (const sureMs of [first + 20, first + 10]) await port.advanceTime(ms, Infinity, { sureMs, waitedMs: 0 });
+      for (const waitedMs of [7, 5]) await port.advanceTime(ms, Infinity, { waitedMs });
+      assert.equal(await port.advanceTime(ms + 30, Infinity, {}), ms + 30);
+      const opened = await reopen();
+      const { beats: _, ...kept } = await opened.timeKept();
+      assert.deepEqual(kept, { ms: ms + 30, sureMs: first + 10, waitedMs: 5 });
+      await opened.advanceTime(ms + 5, ms + 10, { sureMs: first + 40 });
+      const { beats: __, ...replaced } = await opened.timeKept();
+      assert.deepEqual(replaced, { ms: ms + 5, sureMs: first + 40, waitedMs: 5 });
+    },
 
   "shows that somebody keeps the time, also where it does not change": async ({ port }) => {
     const { ms } = await port.timeKept();
-    await port.advanceTime(ms, Infinity, null);
+    await port.advanceTime(ms, Infinity, {});
     const before = await port.timeKept();
     assert.deepEqual(await port.timeKept(), before, "to look is not to keep");
-    await Promise.all([port.advanceTime(0, Infinity, null), port.advanceTime(ms, Infinity, null)]);
+    await Promise.all([port.advanceTime(0, Infinity, {}), port.advanceTime(ms, Infinity, {})]);
     const after = await port.timeKept();
     assert.equal(after.ms, ms);
     assert.ok(after.beats > before.beats, `${before.beats} and ${after.beats}`);
