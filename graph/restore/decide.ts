@@ -5,7 +5,6 @@ import {
   pairKey,
   type Change,
   type ForbiddenPair,
-  type KeyPair,
   type LinkPlan,
   type Plan,
   type RemovePlan,
@@ -73,12 +72,6 @@ export function joining(snapshot: Snapshot, all: readonly LinkToWrite[]): Partia
     addLinks(working, [link], a === b ? a : join([a, b]));
   }
   return isJoined ? wholePlanOf(working) : plan;
-}
-
-/** Whether a link stands between the two, within one profile. */
-export function isJoined({ linked, identifiers }: Snapshot, pair: KeyPair): boolean {
-  const [one, other] = pair.map((key) => identifiers.get(key)?.component);
-  return linked.has(pairKey(...pair)) && one !== undefined && one === other;
 }
 
 const lacks = ({ identifiers }: Snapshot, keys: readonly IdentifierKey[]): boolean =>

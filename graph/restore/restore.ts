@@ -20,7 +20,6 @@ import type { Call, WorkspaceQueue } from "../workspace-queue.js";
 import {
   countLacking,
   forbidden,
-  isJoined,
   joining,
   links,
   marked,
@@ -188,6 +187,7 @@ async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: reado
   return leftOut;
 }
 
+/** First as links, then removed: an engine finds what it removes only among what stands. */
 async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RemovedPair[]): Promise<number> {
   const changes = await changesOf(
     deps,
@@ -195,41 +195,25 @@ async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: re
     all.flatMap(({ changeId, by }) => [changeId, by]),
   );
   const named = all.filter(({ changeId }) => changes.has(changeId));
-  const known = lastOfEach(named, ({ from, to }) => [identifierKey(workspace, from), identifierKey(workspace, to)]);
-  const linkOf = ({ from, to, changeId }: RemovedPair): WantedLink => {
-    const { evidence } = changes.get(changeId)!;
-    const [a, b] = [identifierKey(workspace, from), identifierKey(workspace, to)];
-    return { from: a, to: b, changeId, evidence, restoredBy: null };
+  const keysOf = ({ from, to }: RemovedPair): KeyPair => [identifierKey(workspace, from), identifierKey(workspace, to)];
+  const known = lastOfEach(named, keysOf);
+  const linkOf = (one: RemovedPair): WantedLink => {
+    const [from, to] = keysOf(one);
+    const { changeId } = one;
+    return { from, to, changeId, evidence: changes.get(changeId)!.evidence, restoredBy: null };
   };
   let leftOut = all.length - named.length;
   // What was removed behind the changes of the export stands by all that it knows.
   const standing = known.filter(({ by }) => !changes.has(by)).map(linkOf);
   for (const some of portions(standing)) leftOut += await writeLinks(deps, workspace, some);
-  for (const some of portions(known.filter(({ by }) => changes.has(by))))
-    leftOut += await writeRemoved(deps, workspace, some, some.map(linkOf));
-  return leftOut;
-}
-
-/**
- * First as links, then removed: an engine finds what it removes only among what stands. One that joins its ends already stays: it was
- * removed behind its own line of the export, and without it nothing may hold their profile together.
- */
-async function writeRemoved(
-  deps: RestoreDeps,
-  workspace: WorkspaceId,
-  some: readonly RemovedPair[],
-  wanted: readonly WantedLink[],
-): Promise<number> {
-  const pairs = wanted.map(({ from, to }) => [from, to] as const);
-  const want = { keys: [...new Set(pairs.flat())], pairs };
-  let going = some;
-  const written = (snapshot: Snapshot) => {
-    going = some.filter((_, n) => !isJoined(snapshot, pairs[n]!));
-    const unremoved = wanted.filter(({ from, to }) => !snapshot.removed.has(pairKey(from, to)));
-    return links(snapshot, unremoved);
-  };
-  const leftOut = await step(deps, workspace, want, written, pairs);
-  await step(deps, workspace, want, (snapshot) => removed(snapshot, workspace, going));
+  for (const some of portions(known.filter(({ by }) => changes.has(by)))) {
+    const wanted = some.map(linkOf);
+    const pairs = wanted.map(({ from, to }) => [from, to] as const);
+    const want = { keys: [...new Set(pairs.flat())], pairs };
+    const unremoved = ({ removed: gone }: Snapshot) => wanted.filter(({ from, to }) => !gone.has(pairKey(from, to)));
+    leftOut += await step(deps, workspace, want, (snapshot) => links(snapshot, unremoved(snapshot)), pairs);
+    await step(deps, workspace, want, (snapshot) => removed(snapshot, workspace, some));
+  }
   return leftOut;
 }
 

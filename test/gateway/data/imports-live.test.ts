@@ -82,27 +82,6 @@ describe("An import of an export during which people sent", () => {
     assert.ok(!(await areOne(into, "a", "b")));
   });
 
-  it("keeps a link that was removed behind its line, also where the changes were exported last", async () => {
-    await identify(c("a"), c("b"));
-    const lines = new Map<string, readonly string[]>();
-    for (const kind of ["catalog", "profiles"]) lines.set(kind, await exportOf(from, kind));
-    const [link = ""] = await exportOf(from, "links");
-    await unlink({ from: c("a"), to: c("b") });
-    const position = encodeURIComponent(textAt(JSON.parse(link), "position"));
-    lines.set("links", [link, ...(await exportOf(from, `links?after=${position}`))]);
-    assert.deepEqual(
-      lines.get("links")!.map((line) => textAt(JSON.parse(line), "type")),
-      ["link", "removed_link", "end"],
-    );
-    for (const kind of ["changes", "events"]) lines.set(kind, await exportOf(from, kind));
-    const { into } = await imported(lines);
-    assert.ok(await areOne(into, "a", "b"));
-    const explained = await into.send("POST", "/v1/identity/explain", { from: c("a"), to: c("b") });
-    assert.equal(explained.body["connected"], true, "nobody could take apart what no link holds together");
-    await into.send("POST", "/v1/identity/unlink", { from: c("a"), to: c("b") });
-    assert.ok(!(await areOne(into, "a", "b")));
-  });
-
   it("takes an identifier that stands in two profiles, or in none, as the profiles were read while they changed", async () => {
     await identify(c("a"), c("b"));
     await identify(c("old"));
