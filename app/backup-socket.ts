@@ -2,10 +2,11 @@ import { chmodSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { isAbsolute, join } from "node:path";
 import { text } from "node:stream/consumers";
+import type { FoundCopied } from "../store/embedded/database.js";
 import type { Lifecycle } from "./lifecycle.js";
 
 /** What was copied, or why nothing was. */
-export type BackupAnswer = { readonly pages: number; readonly damaged: readonly number[] } | { readonly error: string };
+export type BackupAnswer = FoundCopied | { readonly error: string };
 
 const socketOf = (dataDir: string): string => join(dataDir, "backup.sock");
 /** The path of a file is all that is ever asked. */
@@ -18,7 +19,7 @@ const ASKED_MS_MAX = 5_000;
  */
 export async function listenForBackups(deps: {
   readonly dataDir: string;
-  readonly copyTo: (file: string) => Promise<Exclude<BackupAnswer, { readonly error: string }>>;
+  readonly copyTo: (file: string) => Promise<FoundCopied>;
   readonly lifecycle: Lifecycle;
   readonly onError: (message: string, error: unknown) => void;
 }): Promise<void> {

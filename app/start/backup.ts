@@ -11,11 +11,11 @@ async function makeBackup({ DATA_DIR: dataDir }: Config, given: string | undefin
   const file = resolve(given);
   const answer = (await askForBackup(dataDir, file)) ?? (await copyStopped(dataDir, file));
   if ("error" in answer) throw new Error(`no backup was made: ${answer.error}`);
-  const { pages, damaged } = answer;
+  const { pages, damaged, isInPlace } = answer;
   process.stdout.write(`${file}: ${pages} pages\n`);
-  if (damaged.length === 0) return;
-  process.stderr.write(`onym: ${damaged.length} pages are damaged, in the store as in the copy: npm run verify\n`);
-  process.exitCode = 1;
+  if (!isInPlace) onError(`the copy is good, but ${dataDir}/onym.db was removed, moved or replaced: npm run verify`);
+  if (damaged.length > 0) onError(`${damaged.length} pages are damaged, in the store as in the copy: npm run verify`);
+  if (!isInPlace || damaged.length > 0) process.exitCode = 1;
 }
 
 const onError = (message: string): void => void process.stderr.write(`onym: ${message}\n`);

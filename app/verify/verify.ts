@@ -49,6 +49,9 @@ const whole = (state: string, rows: Verified): Verified => ({
   lines: [`${state}: all pages are whole`, ...rows.lines],
 });
 
+const AWAY =
+  "onym.db was removed, moved or replaced: move it back, or save it with `npm run backup` before the service is stopped";
+
 /**
  * The process that runs owns its file, so all is read in a backup that it makes. In the file itself a page may be older than its log has
  * it, for as long as the disk is full: it would seem damaged.
@@ -67,7 +70,8 @@ async function verifyCopy(config: Config, log: Log, isRepair: boolean, now: () =
     if ("error" in made) throw new Error(`no copy could be made: ${made.error}`);
     const state = `${dataDir} (running)`;
     if (made.damaged.length > 0) return damaged(state, describePages(file, made.damaged));
-    return whole(state, await verifyRows({ ...config, DATA_DIR: copy.folder }, log, false, now));
+    const rows = whole(state, await verifyRows({ ...config, DATA_DIR: copy.folder }, log, false, now));
+    return made.isInPlace ? rows : { lines: [`${state}: ${AWAY}`, ...rows.lines], isWhole: false };
   } finally {
     copy.remove();
   }

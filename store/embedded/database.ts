@@ -4,7 +4,7 @@ import type { Database } from "../../core/database.js";
 import { AppError } from "../../core/errors.js";
 import { createLoop } from "../../core/event-loop.js";
 import { failureOf } from "./failure.js";
-import { createBackups, type Backups } from "./file/backup.js";
+import { createBackups, type Copied } from "./file/backup.js";
 import { copyMsAt, createCheckpoint, type Checkpoint } from "./file/checkpoint.js";
 import { createFile } from "./file/create.js";
 import { own, release } from "./file/own.js";
@@ -24,9 +24,14 @@ export interface DatabaseOptions {
 }
 
 export interface OwnDatabase extends Database {
-  readonly copyTo: Backups["copyTo"];
+  readonly copyTo: (file: string) => Promise<FoundCopied>;
   /** Once it answers true, nothing that was deleted before stands in the file or its log. False: a backup needs the log just now. */
   readonly purge: () => Promise<boolean>;
+}
+
+export interface FoundCopied extends Copied {
+  /** False where the next start would not open the file that was copied. */
+  readonly isInPlace: boolean;
 }
 
 /** Opens or creates the file. Throws when SQLite does not take a setting that durability rests on. */
@@ -132,7 +137,11 @@ export function openDatabase({ file, checkpointMs, onError, commit }: DatabaseOp
       group.write(() => void db.pragma(`user_version = ${OPEN}`)).catch(() => {});
       throw health.noRoom();
     },
-    copyTo: (file) => backups.copyTo(file),
+    copyTo: async (copy) => {
+      health.requireOpen();
+      const isInPlace = isAt(file, checkpoint.descriptor);
+      return { ...(await backups.copyTo(copy)), isInPlace };
+    },
     purge: async () => {
       health.requireWritable();
       if (backups.isHolding()) return false;

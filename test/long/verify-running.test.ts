@@ -51,6 +51,23 @@ describe("npm run verify beside a process that uses the folder", () => {
       }
     }));
 
+  it("says that the file of a running store is not in its place, whose rows still agree", () =>
+    withFolder(async (dataDir) => {
+      const app = await startApp({ DATA_DIR: dataDir });
+      try {
+        await (await app.workspace()).send("POST", "/v1/identify", { identifiers: [ADA] });
+        await rm(path.join(dataDir, "onym.db"));
+        const { stdout, status } = await runVerify(dataDir);
+        assert.match(
+          stdout,
+          /^\S+ \(running\): onym\.db was removed, moved or replaced: .*\n.*all pages are whole\nall rows agree\n$/,
+        );
+        assert.equal(status, 1);
+      } finally {
+        await app.service.close();
+      }
+    }));
+
   it("could not look where there is no store, or where the process that runs makes no copy", () =>
     withFolder(async (dataDir) => {
       const nowhere = await runVerify(path.join(dataDir, "nowhere"));
