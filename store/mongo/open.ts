@@ -134,9 +134,7 @@ async function firstAnswer(client: MongoClient, db: Db, startMs: number): Promis
   let reason = "";
   for (;;) {
     try {
-      // Deletes from a collection that does not exist: the server checks it like any write, and it leaves no trace.
-      const probe = db.collection<{ _id: string }>("probe").deleteOne({ _id: "none" });
-      return void (await within(Math.max(end - performance.now(), RETRY_MS), probe));
+      return void (await within(Math.max(end - performance.now(), RETRY_MS), probe(client, db)));
     } catch (error) {
       const cause = error instanceof AppError ? error.cause : error;
       const refusal = refusalOf(cause);
@@ -150,6 +148,13 @@ async function firstAnswer(client: MongoClient, db: Db, startMs: number): Promis
       throw new ConfigError(`MONGODB_URL: ${refusal ?? silence}`);
     }
   }
+}
+
+async function probe(client: MongoClient, db: Db): Promise<void> {
+  // Where no server could be found, the driver looks for none again before it is told to.
+  await client.connect();
+  // Deletes from a collection that does not exist: the server checks it like any write, and it leaves no trace.
+  await db.collection<{ _id: string }>("probe").deleteOne({ _id: "none" });
 }
 
 const hostsOf = (client: MongoClient): string => client.options.hosts.map(String).join(", ") || "this address";

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { createServer, type AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigError } from "../../../core/config.js";
 import { FORMAT, requireFormat } from "../../../store/mongo/format.js";
 import { openMongo } from "../../../store/mongo/open.js";
-import { openFakeMongo } from "../../support/servers/mongo-faults.js";
+import { openFakeMongo, openMongoProxy } from "../../support/servers/mongo-faults.js";
 import { withDatabase } from "../../support/servers/mongo-backend.js";
 import { serversUnderTest } from "../../support/servers/servers.js";
 
@@ -121,6 +122,15 @@ describe("the start with MongoDB", () => {
         assert.equal(asked, 3);
       },
     );
+  });
+
+  it("waits for a server that opens its port a little later than the driver looks for one", async () => {
+    const proxy = await openMongoProxy(MONGODB_URL);
+    await proxy.kill();
+    const opening = openMongo({ url: proxy.url, onError: () => {} });
+    const [mongo] = await Promise.all([opening, sleep(3_000).then(proxy.restart)]);
+    await mongo.close();
+    await proxy.close();
   });
 
   it("takes the database that the address names, or onym", async () => {
