@@ -3,7 +3,7 @@ import { MongoClient, type Db, type MongoClientOptions } from "mongodb";
 import { ConfigError } from "../../core/config.js";
 import { AppError } from "../../core/errors.js";
 import { networkCodeOf, refusalOf, toAppError } from "./failure.js";
-import { renewWhereHung } from "./renewal.js";
+import { closeFor, renewWhereHung } from "./renewal.js";
 
 export interface MongoOptions {
   /** `mongodb://user:password@host:port/database`; without a database it is `onym`. */
@@ -37,6 +37,7 @@ const DEADLINE_MS = 3_500;
 const START_MS = 8_000;
 /** Above the 14 s of a call that finds a server, a connection and an answer at the last moment, and is repeated once. */
 const HUNG_MS = 30_000;
+/** A silent server must not hold up the stop. */
 const CLOSE_MS = 2_000;
 const PING_MS = 900;
 const RETRY_MS = 250;
@@ -110,7 +111,7 @@ export async function openMongo(options: MongoOptions): Promise<Mongo> {
     db,
     call: (work) => callWithin(deadlineMs, work),
     ready: async () => void (await callWithin(PING_MS, () => db.command({ ping: 1 }))),
-    close: () => (closing ??= renewal.stop().then(() => closeClient(client))),
+    close: () => (closing ??= renewal.stop().then(() => closeFor(client, CLOSE_MS))),
   };
 }
 
@@ -134,7 +135,7 @@ async function firstAnswer(client: MongoClient, db: Db, startMs: number): Promis
   let reason = "";
   for (;;) {
     try {
-      return void (await within(Math.max(end - performance.now(), RETRY_MS), probe(client, db)));
+      return await within(Math.max(end - performance.now(), RETRY_MS), probe(client, db));
     } catch (error) {
       const cause = error instanceof AppError ? error.cause : error;
       const refusal = refusalOf(cause);
@@ -143,7 +144,7 @@ async function firstAnswer(client: MongoClient, db: Db, startMs: number): Promis
         await sleep(RETRY_MS);
         continue;
       }
-      await closeClient(client);
+      await closeFor(client, CLOSE_MS);
       const silence = `no MongoDB server answers at ${hostsOf(client)}${reason === "" ? "" : ` (${reason})`}`;
       throw new ConfigError(`MONGODB_URL: ${refusal ?? silence}`);
     }
@@ -180,9 +181,4 @@ function watchSilence(client: MongoClient, onError: MongoOptions["onError"]): ()
     if (isAway && !wasAway) onError("MongoDB does not answer.", servers.find(({ error }) => error)?.error);
   });
   return () => isAway;
-}
-
-/** A silent server must not hold up the stop. */
-async function closeClient(client: MongoClient): Promise<void> {
-  await within(CLOSE_MS, client.close()).catch(() => {});
 }

@@ -93,9 +93,17 @@ export function renewWhereHung(client: MongoClient, { hungMs, onRenew }: Renewal
   };
 }
 
-/** A close may wait for what hangs. */
-async function closeFor(client: MongoClient, limitMs: number): Promise<void> {
-  const isClosed = await Promise.race([client.close().then(() => true), sleep(limitMs, false, { ref: false })]);
+/** A close may wait for what hangs, and each later one for that close. */
+export async function closeFor(client: MongoClient, limitMs: number): Promise<void> {
+  const stop = new AbortController();
+  const isClosed = await Promise.race([
+    client.close().then(
+      () => true,
+      () => false,
+    ),
+    sleep(limitMs, false, { signal: stop.signal }),
+  ]);
+  stop.abort();
   if (isClosed) return;
   const inside = client as unknown as Inside;
   inside.topology?.close();

@@ -94,6 +94,15 @@ describe("The connection to MongoDB, where the driver hangs", () => {
     await soon(answers);
   });
 
+  it("is closed also where the driver cannot close it", async () => {
+    const url = databaseUrl(serversUnderTest().MONGODB_URL, "hung");
+    const own = await openMongo({ url, onError: () => {} });
+    const { servers } = (own.db.client as unknown as Inside).topology.s;
+    own.db.client.close = () => new Promise(() => {});
+    await own.close();
+    assert.equal(servers.size, 0);
+  });
+
   it("stays while all is well", async () => {
     await answers();
     const same = server();

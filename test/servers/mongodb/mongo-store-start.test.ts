@@ -128,7 +128,7 @@ describe("the start with MongoDB", () => {
     const proxy = await openMongoProxy(MONGODB_URL);
     await proxy.kill();
     const opening = openMongo({ url: proxy.url, onError: () => {} });
-    const [mongo] = await Promise.all([opening, sleep(3_000).then(proxy.restart)]);
+    const [mongo] = await Promise.all([opening, sleep(3_000).then(() => proxy.restart())]);
     await mongo.close();
     await proxy.close();
   });
