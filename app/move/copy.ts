@@ -6,7 +6,7 @@ import type { ErasureId, WorkspaceId } from "../../core/ids.js";
 import type { Copying } from "../../core/ports/copying.js";
 import { CATALOG_KINDS, catalogRows, loadCatalogRow } from "../../store/catalog-copying.js";
 import { createSumming, type Sum } from "./checksum.js";
-import { patiently } from "./patience.js";
+import { patiently, patientPort } from "./patience.js";
 import { erasureLogName, nameOf, type Side } from "./side.js";
 
 /** Of one kind of rows, on both sides. */
@@ -83,7 +83,9 @@ function catalogFlows({ backends: from }: Side, { backends: to }: Side): readonl
   return CATALOG_KINDS.map((kind) => {
     const each = async (one: typeof from, use: (row: never) => Promise<void>): Promise<Sum> => {
       const summing = createSumming();
-      for await (const row of catalogRows(one, kind)) {
+      const [catalog, audiences] = [patientPort(one.catalog), patientPort(one.audiences)];
+      const webhooks = patientPort(one.webhooks);
+      for await (const row of catalogRows({ catalog, audiences, webhooks }, kind)) {
         summing.add(row);
         await patiently(() => use(row as never));
       }

@@ -205,7 +205,7 @@ async function requireTarget(source: Side, target: Side, arriving: MoveMark, isF
       await place.setMark(arriving);
       marked.push(place);
     }
-    await requireBeginning(source, target);
+    await patiently(() => requireBeginning(source, target));
     const waiting = isFirst ? await target.queue.count() : 0;
     if (waiting > 0)
       throw new ConfigError(`the queue of ${nameOf(target.config)} is not empty: ${waiting} messages wait there`);
@@ -223,8 +223,8 @@ async function copyAll(source: Side, target: Side, progress: Progress): Promise<
   const tallies = [...stores, await copyQueue(source, target, progress)];
   requireEqual(tallies, "the copy is not equal, and nothing was marked as moved");
   await patiently(() => copyErasureLog(source, target));
-  const { ms, sureMs, waitedMs } = await source.backends.catalog.timeKept();
-  await target.backends.catalog.advanceTime(ms, Infinity, { sureMs, waitedMs });
+  const { ms, sureMs, waitedMs } = await patiently(() => source.backends.catalog.timeKept());
+  await patiently(() => target.backends.catalog.advanceTime(ms, Infinity, { sureMs, waitedMs }));
   return tallies;
 }
 

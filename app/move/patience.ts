@@ -14,3 +14,14 @@ export async function patiently<T>(work: () => Promise<T>, pausesMs: readonly nu
     }
   return work();
 }
+
+type Method = (...args: never[]) => Promise<unknown>;
+
+/** The same port, each of whose calls is made again: for reads. */
+export function patientPort<T extends object>(port: T): T {
+  const methods = Object.entries(port).map(([name, method]: [string, Method]) => [
+    name,
+    (...args: never[]) => patiently(() => method(...args)),
+  ]);
+  return Object.fromEntries(methods) as T;
+}
