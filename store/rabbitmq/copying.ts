@@ -19,12 +19,21 @@ interface Standing {
 type Delivered = Pick<AsyncMessage, "headers" | "body">;
 
 const MESSAGES_PER_PORTION = 100;
-const CONSUMED_AT_ONCE = 500;
+/** Few, because they may be large. */
+const CONSUMED_AT_ONCE = 32;
 const DEADLINE_MS = 10_000;
 const AT_ONCE = 200;
 /** A broker gives back what a lost connection held once it has missed heartbeats of 4 s: after 12 s at the latest. */
 const HELD_MS = 20_000;
 const AGAIN_MS = 100;
+
+/** Whether it becomes so in time. */
+async function becomesSo(isSo: () => Promise<boolean>): Promise<boolean> {
+  for (const end = performance.now() + HELD_MS; ; await sleep(AGAIN_MS)) {
+    if (await isSo()) return true;
+    if (performance.now() > end) return false;
+  }
+}
 
 /** The queues of a broker, while nobody consumes them. They exist already. */
 export async function openRabbitCopying(options: {
@@ -57,14 +66,21 @@ export async function openRabbitCopying(options: {
       const counts = await Promise.all((await queues()).map(find));
       return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
     });
-  /** Until the broker has given back what was held: who reads again before would miss it. */
-  const givenBack = async (before: number): Promise<void> => {
-    for (const end = performance.now() + HELD_MS; performance.now() < end; await sleep(AGAIN_MS))
-      if ((await count().catch(() => -1)) >= before) return;
-  };
+  /** What nobody else has read meanwhile, and the broker has to give back. */
+  let owed = 0;
+  const isGivenBack = () => becomesSo(async () => (await count().catch(() => -1)) >= owed);
+  /** A lost worker is one that the broker has not missed yet: what it was handed is in no count. */
+  const isUnread = () =>
+    becomesSo(async () => {
+      const found = await ask(async () => Promise.all((await queues()).map(find)));
+      return found.every(({ consumerCount }) => consumerCount === 0);
+    });
   return {
     messages: async function* () {
-      const before = await count();
+      if (!(await isUnread())) throw new Error("RABBITMQ_URL: somebody still reads the queue");
+      if (!(await isGivenBack()))
+        throw new Error("RABBITMQ_URL: messages that were read before are not given back yet");
+      owed = await count();
       const [all, channel] = await ask(async () => [await standing(), await connection.acquire()] as const);
       try {
         yield* messagesOf(channel, names, all);
@@ -73,7 +89,7 @@ export async function openRabbitCopying(options: {
       } finally {
         await channel.close();
         // Also where the reader has ended it, because it could not store what it had.
-        await givenBack(before);
+        if (await isGivenBack()) owed = 0;
       }
     },
     load: async (rows) => {
@@ -88,6 +104,7 @@ export async function openRabbitCopying(options: {
     clear: () =>
       ask(async () => {
         for (const queue of await queues()) await connection.queuePurge(queue);
+        owed = 0;
       }),
     count,
     close: async () => {
@@ -155,22 +172,24 @@ async function* consumed(channel: Channel, queue: string): AsyncGenerator<Delive
   for (;;) {
     const { messageCount } = await channel.queueDeclare({ queue, passive: true });
     if (messageCount === 0) return;
-    yield* await consume(channel, queue, Math.min(messageCount, CONSUMED_AT_ONCE));
+    yield* consume(channel, queue, Math.min(messageCount, CONSUMED_AT_ONCE));
   }
 }
 
-async function consume(channel: Channel, queue: string, count: number): Promise<readonly Delivered[]> {
+async function* consume(channel: Channel, queue: string, count: number): AsyncGenerator<Delivered> {
   const delivered: Delivered[] = [];
+  let wake: (() => void) | null = null;
   // Of the consumer that follows: it gets no more than are waited for.
   await channel.basicQos({ prefetchCount: count });
-  let give: (() => void) | null = null;
-  const all = new Promise<void>((resolve) => (give = resolve));
   const { consumerTag } = await channel.basicConsume({ queue }, (message) => {
-    if (delivered.push(message) === count) give?.();
+    delivered.push(message);
+    wake?.();
   });
-  await within(DEADLINE_MS, all);
+  for (let taken = 0; taken < count; taken += 1) {
+    if (delivered.length === 0) await within(DEADLINE_MS, new Promise<void>((resolve) => (wake = resolve)));
+    yield delivered.shift()!;
+  }
   await channel.basicCancel({ consumerTag });
-  return delivered;
 }
 
 /** The library reads text and JSON by what the message says of itself. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isUnavailable } from "../../../core/errors.js";
 import type { QueueCopying } from "../../../core/ports/copying.js";
 import type { EventQueue } from "../../../core/ports/event-queue.js";
+import { openConnection } from "../../../store/rabbitmq/connection.js";
 import { openRabbitCopying } from "../../../store/rabbitmq/copying.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
 import { partitionOf } from "../../../store/rabbitmq/partitions.js";
@@ -95,6 +96,20 @@ describe("The queue on RabbitMQ, when it is copied", () => {
     } finally {
       await parted.close();
     }
+  });
+
+  it("waits for what a worker holds whose machine was lost, which the broker counts nowhere", async () => {
+    const lost = await openBrokerProxy(url);
+    const connection = await openConnection(lost.url, "worker", onError);
+    const channel = await connection.acquire();
+    await channel.basicQos({ prefetchCount: 3 });
+    let held = 0;
+    await channel.basicConsume({ queue: name }, () => void (held += 1));
+    await eventually("it holds three", () => held === 3);
+    lost.lose();
+    assert.equal(await read(), 150);
+    await lost.close().catch(() => undefined);
+    await connection.close().catch(() => undefined);
   });
 
   it("has what the broker moves from queue to queue meanwhile", async () => {
