@@ -26,7 +26,6 @@ import { createMongoErasureLog } from "../store/mongo/erasure-log.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { createMongoTallyStore } from "../store/mongo/tallies/tallies.js";
 import { createMongoWebhookStore } from "../store/mongo/webhooks/webhooks.js";
-import { requireFormat } from "../store/mongo/format.js";
 import { openMongo } from "../store/mongo/open.js";
 import { createMongoProfileStore } from "../store/mongo/profiles.js";
 import { createMongoRateWindows } from "../store/mongo/rate-windows.js";
@@ -61,7 +60,6 @@ export async function openDocuments(deps: {
   const { url, onError, lifecycle, aroundFold } = deps;
   const mongo = await openMongo({ url, onError });
   lifecycle.opened("mongo", () => mongo.close());
-  await requireFormat(mongo).catch(nameServer);
   const [[catalog, events, copying], profiles, audiences, marks, seats, tallies, webhooks, shared, stats] =
     await Promise.all([
       createMongoCatalog({ mongo }).then(async (catalog) => {

@@ -5,22 +5,32 @@ import type { Mongo } from "./open.js";
 /** What documents hold: each change that another build could not read raises it. */
 export const FORMAT = 1;
 
-interface FormatDocument {
-  readonly _id: "format";
-  readonly format: number;
+interface Setting {
+  readonly _id: "format" | "secret";
+  readonly format?: number;
 }
 
-/** Notes the format in a database that has none. Rejects with `ConfigError` where another one is noted, before anything is written there. */
+/**
+ * Notes the format in a database that holds nothing of ours. Rejects with `ConfigError` where another one is noted, or none beside what
+ * stands there; then nothing has been written.
+ */
 export async function requireFormat({ db, call }: Pick<Mongo, "db" | "call">, format = FORMAT): Promise<void> {
-  const settings = db.collection<FormatDocument>("settings");
-  try {
-    await call(() => settings.insertOne({ _id: "format", format }));
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    const noted = (await call(() => settings.findOne({ _id: "format" })))!;
-    if (noted.format !== format)
-      throw new ConfigError(
-        `MONGODB_URL: the data there has format ${noted.format}, and this build knows format ${format} alone`,
-      );
-  }
+  const settings = db.collection<Setting>("settings");
+  const noted = async () => (await call(() => settings.findOne({ _id: "format" })))?.format ?? 0;
+  const note = async (): Promise<number> => {
+    // Made behind the format, so the format stands wherever it does.
+    if ((await call(() => settings.findOne({ _id: "secret" }))) !== null) return noted();
+    try {
+      await call(() => settings.insertOne({ _id: "format", format }));
+      return format;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      return noted();
+    }
+  };
+  const found = await note();
+  if (found !== format)
+    throw new ConfigError(
+      `MONGODB_URL: the data there has format ${found}, and this build knows format ${format} alone`,
+    );
 }

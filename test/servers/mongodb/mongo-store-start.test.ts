@@ -54,13 +54,17 @@ describe("the start with MongoDB", () => {
   it("refuses data of another format, and names both", () =>
     withDatabase(MONGODB_URL, async (open) => {
       const mongo = await open();
-      await Promise.all([requireFormat(mongo), requireFormat(mongo)]);
-      await requireFormat(mongo);
-      const message = `MONGODB_URL: the data there has format ${FORMAT}, and this build knows format ${FORMAT + 1} alone`;
-      await assert.rejects(
-        requireFormat(mongo, FORMAT + 1),
-        (error: Error) => error instanceof ConfigError && error.message === message,
-      );
+      const settings = mongo.db.collection<{ _id: string; format?: number }>("settings");
+      const refused = (format: number) => (error: Error) =>
+        error instanceof ConfigError &&
+        error.message ===
+          `MONGODB_URL: the data there has format ${format}, and this build knows format ${FORMAT} alone`;
+      await Promise.all([requireFormat(mongo), open()]);
+      await settings.updateOne({ _id: "format" }, { $set: { format: FORMAT + 1 } });
+      await assert.rejects(open(), refused(FORMAT + 1));
+      await settings.deleteOne({ _id: "format" });
+      await settings.insertOne({ _id: "secret" });
+      await assert.rejects(open(), refused(0));
     }));
 
   it("refuses an address that is none at once, and repeats nothing of it", async () => {
