@@ -1,9 +1,13 @@
 import { believableUntil, createClock, createSureness, type Clock } from "../core/clock.js";
 import { newIdsFrom } from "../core/ids.js";
+import type { Log } from "../core/log.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { Lifecycle } from "./lifecycle.js";
 
 const KEEP_MS = 1_000;
+/** Clocks that are kept right differ by less, and an answer of the store takes less. */
+const FAR_MS = 10_000;
+const TELL_EVERY_MS = 3_600_000;
 
 /**
  * The time of the whole installation: not before what any of its processes said until a second ago, this one before a restart among
@@ -17,10 +21,18 @@ export async function startClock(deps: {
   /** Other processes use the same catalog. */
   readonly isShared: boolean;
   readonly lifecycle: Lifecycle;
-}): Promise<Clock & { readonly isSure: () => boolean }> {
-  const { catalog, machine, steady, isShared, lifecycle } = deps;
+  readonly log: Log;
+}): Promise<Clock & { readonly isSure: () => boolean; readonly behindMs: () => number }> {
+  const { catalog, machine, steady, isShared, lifecycle, log } = deps;
   const clock = createClock(machine);
-  const lookSure = createSureness({ machine, steady, now: clock.now, before: await catalog.timeKept() });
+  const before = await catalog.timeKept();
+  const tell = createTelling(log, steady);
+  tell(before.ms - machine());
+  // Which of the two it is, this process cannot know.
+  const aheadMs = before.ms === 0 ? 0 : machine() - before.ms;
+  if (isShared && aheadMs > FAR_MS) log.info(inSeconds(aheadMs), AHEAD_OR_STOPPED);
+  const behindMs = (): number => Math.max(0, clock.now() - machine());
+  const lookSure = createSureness({ machine, steady, now: clock.now, before });
   const isSure = (): boolean => lookSure().isSure;
   let isAsked = true;
   const keep = async (): Promise<void> => {
@@ -33,6 +45,7 @@ export async function startClock(deps: {
     const sure = isNow ? { sureMs: at, waitedMs: 0 } : waitedMs === null ? {} : { waitedMs };
     clock.follow(await catalog.advanceTime(clock.now(), believableUntil(at), sure));
     newIdsFrom(clock.now());
+    tell(behindMs());
   };
   // While the store is away this process goes on with the time that it knows.
   const tryToKeep = (): Promise<void> => keep().catch(() => undefined);
@@ -46,6 +59,7 @@ export async function startClock(deps: {
   return {
     ...clock,
     isSure,
+    behindMs,
     now: () => {
       isAsked = true;
       return clock.now();
@@ -56,5 +70,23 @@ export async function startClock(deps: {
       void tryToKeep();
       return ticked;
     },
+  };
+}
+
+const BEHIND =
+  "the installation's time is ahead of this machine's clock: this clock is wrong, or that of another process' machine is or was: " +
+  "compare the clocks of all machines, and keep them right with NTP";
+const AHEAD_OR_STOPPED =
+  "the installation's time goes ahead to this machine's clock: all processes were stopped for as long, or this clock is wrong";
+
+const inSeconds = (ms: number) => ({ seconds: Math.round(ms / 1_000) });
+
+/** Once an hour for as long as it is so. */
+function createTelling(log: Log, steady: () => number): (behindMs: number) => void {
+  let nextAt = -Infinity;
+  return (behindMs) => {
+    if (behindMs <= FAR_MS || steady() < nextAt) return;
+    nextAt = steady() + TELL_EVERY_MS;
+    log.warn(inSeconds(behindMs), BEHIND);
   };
 }

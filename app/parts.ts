@@ -20,6 +20,8 @@ export interface Parts {
   readonly machine: () => number;
   /** Whether what cannot be taken back may go by it. */
   readonly isClockSure: () => boolean;
+  /** How far it is behind the installation's time. */
+  readonly clockBehindMs: () => number;
   readonly backends: Backends;
   readonly identity: Identity;
   readonly validator: Validator;

@@ -94,6 +94,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       steady: options.steady ?? (() => performance.now()),
       isShared: config.MONGODB_URL !== "",
       lifecycle,
+      log,
     });
     // From here on a move sees this process.
     await requireSettled(backends.places);
@@ -106,6 +107,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       now: clock.now,
       machine: now,
       isClockSure: installation.isSure,
+      clockBehindMs: installation.behindMs,
       backends,
       identity,
       validator,
@@ -223,6 +225,7 @@ async function startServer(
     ...(worker && { oldest: () => backends.queue.oldest() }),
     parts: () => probes.state().checks,
     ...(keeper && { lags: () => keeper.lags(), erasures: () => openErasures(backends) }),
+    clockBehindMs: parts.clockBehindMs,
     now: parts.now,
   });
   const shutdown = createShutdown();

@@ -16,6 +16,8 @@ export interface Watched {
   readonly lags?: () => ReadonlyMap<string, number>;
   /** Erasures that are not completed, and since when the oldest of them. Absent where no keeper runs. */
   readonly erasures?: () => Promise<{ readonly open: number; readonly oldestAt: number | null }>;
+  /** How far the machine's clock is behind the installation's time. */
+  readonly clockBehindMs: () => number;
   readonly now: () => number;
 }
 
@@ -188,7 +190,8 @@ function metricsOf(registry: Registry): Metrics {
   };
 }
 
-function watchGauges(registry: Registry, { depth, oldest, parts, lags, erasures, now }: Watched): void {
+function watchGauges(registry: Registry, watched: Watched): void {
+  const { depth, oldest, parts, lags, erasures, clockBehindMs, now } = watched;
   const gauge = (name: string, help: string, read: () => Promise<number>): void => {
     const one: Gauge = new Gauge({
       name,
@@ -216,6 +219,11 @@ function watchGauges(registry: Registry, { depth, oldest, parts, lags, erasures,
       return oldestAt === null ? 0 : Math.max(0, now() - oldestAt) / 1_000;
     });
   }
+  gauge(
+    "onym_clock_behind_seconds",
+    "How far the machine's clock is behind the installation's time",
+    async () => clockBehindMs() / 1_000,
+  );
   const up: Gauge = new Gauge({
     name: "onym_dependency_up",
     help: "1 if the part answers",
