@@ -7,8 +7,9 @@ import { readLetter, storedOf, type ReadLetter } from "./read.js";
 type DeleteServices = Parameters<typeof readLetter>[0] & Pick<Services, "log" | "purge" | "live">;
 
 /**
- * Deletes what was never accepted: it may name somebody whom no erasure finds there, and no schema may say how long it is kept. Throws
- * `not_found`, and `conflict` for any other letter, which may be all that is left of an event whose sender was answered that it is kept.
+ * Deletes what was never accepted: it may name somebody whom no erasure finds there, and no schema may say how long it is kept; and what
+ * no replay can store, because another body of its sender's is stored under its id. Throws `not_found`, and `conflict` for any other
+ * letter, which may be all that is left of an event whose sender was answered that it is kept.
  */
 export async function deleteLetter(
   services: DeleteServices,
@@ -25,15 +26,17 @@ export async function deleteLetter(
 }
 
 const ACCEPTED =
-  "Only a dead letter with the reason rejected or quarantined can be deleted: this one is of an accepted event, and goes with it.";
-const ON_ITS_WAY = "The event of this dead letter was queued again, and is not stored yet. Try again when it is.";
+  "Only a dead letter with the reason rejected, quarantined or idempotency_mismatch can be deleted: this one is of an accepted event, and goes with it.";
+const ON_ITS_WAY = "The event of this dead letter is not stored yet. Try again when it is.";
 const DAMAGED =
   "The event that is stored under the id of this dead letter is damaged: nobody can tell whether it is this one, so it goes with it.";
 
-/** Of a replayed one only the event that is stored says whether it is that one, or lost against another body of its sender's. */
+/** Only the event that is stored says whether a letter is of that one, or lost against another body of its sender's. */
 async function whyKept(services: DeleteServices, { letter, event }: ReadLetter): Promise<string | null> {
-  if (event === null || (event.notes?.verdict ?? null) === null) return ACCEPTED;
-  if (isOpen(letter)) return null;
+  if (event === null) return ACCEPTED;
+  const isJudged = (event.notes?.verdict ?? null) !== null;
+  if (isJudged && isOpen(letter)) return null;
+  if (!isJudged && letter.reason !== "idempotency_mismatch") return ACCEPTED;
   const stored = await storedOf(services, event.workspace, event.eventId);
   if (stored === "damaged") return DAMAGED;
   if (stored === null) return ON_ITS_WAY;

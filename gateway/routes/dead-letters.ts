@@ -176,9 +176,9 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       path: "/v1/dead-letters/:id",
       operationId: "deleteDeadLetter",
       tag: "Manage",
-      summary: "Delete a quarantined call or a kept reject",
+      summary: "Delete a quarantined call, a kept reject or a second body",
       description:
-        "409 for any other dead letter, and for one whose replay was stored as an event: only retention or an erasure deletes it.",
+        "409 for any other dead letter, and for one whose event is stored, as by a replay: only retention or an erasure deletes it.",
       example: { params: { id: answered("listDeadLetters", "/dead_letters/0/dead_letter_id") } },
       access,
       params: { id: idOf("dead letter") },

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../../core/errors.js";
-import type { WorkspaceId } from "../../../core/ids.js";
-import { aDeadLetter } from "../../support/builders.js";
+import type { EventRecord } from "../../../core/event/event.js";
+import { encodeMessage } from "../../../core/event/message.js";
+import { newId, type EventId, type WorkspaceId } from "../../../core/ids.js";
+import { aDeadLetter, anEvent } from "../../support/builders.js";
 import { eventually } from "../../support/eventually.js";
 import { at, listAt, submission, textAt, useApp, type Answer, type TestWorkspace } from "../../support/service/app.js";
 
@@ -83,6 +85,32 @@ describe("A dead letter", () => {
     const { status, body, text } = await remove(textAt(rejected, "dead_letter_id"));
     assert.deepEqual([status, body["code"]], [409, "conflict"], text);
     assert.match(textAt(body, "detail"), /damaged/);
+  });
+
+  it("of an Idempotency-Key's second body is deleted once the first is stored: no replay can ever store it", async () => {
+    const { events } = app().service.backends;
+    const [own, eventId] = [workspace.id as WorkspaceId, newId<EventId>()];
+    const [first, second] = ["a", "b"].map((sign) =>
+      anEvent({ workspace: own, eventId, folds: false, fingerprint: sign.repeat(64) }),
+    ) as [EventRecord, EventRecord];
+    const bury = async (message: Buffer): Promise<string> => {
+      const letter = aDeadLetter({
+        workspace: own,
+        eventId,
+        reason: "idempotency_mismatch",
+        message,
+        killsEvent: false,
+      });
+      await events.bury(letter);
+      return letter.deadLetterId;
+    };
+    const [id, same] = [await bury(encodeMessage(second)), await bury(encodeMessage(first))];
+    assert.equal((await remove(id)).status, 409, "it may be all that is left");
+    await events.insert(own, [first]);
+    assert.equal((await remove(same)).status, 409);
+    assert.equal((await remove(await bury(Buffer.from("unreadable")))).status, 409);
+    assert.equal((await remove(id)).status, 204);
+    assert.equal((await events.find(own, eventId))?.fingerprint, first.fingerprint);
   });
 
   it("is made of no event that an atomic batch refuses: a replay would store what nobody was told is stored", async () => {
