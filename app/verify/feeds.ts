@@ -72,7 +72,8 @@ async function tell(
   readSeats: ReadSeats,
   { lacking, wrongSizes }: Wrong,
 ): Promise<void> {
-  for (const entry of lacking) if ("profileId" in entry) findings.found("wrong_feeds", entry.profileId);
+  const profiles = new Set(lacking.flatMap((entry) => ("profileId" in entry ? [entry.profileId] : [])));
+  for (const profileId of profiles) findings.found("wrong_feeds", profileId);
   const sizes = new Set(wrongSizes);
   // What the feed lacks its sizes lack too.
   for (const entry of lacking) if ("audienceId" in entry) sizes.delete(entry.audienceId);
@@ -81,8 +82,8 @@ async function tell(
   for (let from = 0; from < lacking.length; from += PER_APPEND) {
     const some = lacking.slice(from, from + PER_APPEND);
     await backends.seats.append(workspace, `mended:${newId<string>()}`, some);
-    for (const _ of some) findings.mended("wrong_feeds");
   }
+  for (const _ of profiles) findings.mended("wrong_feeds");
   if (!(await mendSizes(backends, workspace, readSeats))) return findings.passedOver(MOVING);
   for (const _ of sizes) findings.mended("wrong_sizes");
 }

@@ -65,6 +65,19 @@ describe("npm run verify, of the feed", () => {
     assert.deepEqual(await feed.verify(false), []);
   });
 
+  it("counts a profile once that lacks two audiences, and where one of them is mended with it", async () => {
+    const profileId = newId<ProfileId>();
+    const other: Entry = { ...entered(profileId), audienceId: newId<AudienceId>() } as Entry;
+    for (const [isRepair, end] of [
+      [false, ""],
+      [true, "; 1 mended"],
+    ] as const) {
+      // It is in one of which the feed does not tell, and not in one of which it does.
+      const [line] = await aFeed([profileId], [other]).verify(isRepair);
+      assert.match(line!, new RegExp(`^wrong_feeds: 1 [^;]*${end} \\(${profileId}\\)$`));
+    }
+  });
+
   it("mends what the feed lacks and a wrong size of the same audience at once", async () => {
     const [told, lacking] = [newId<ProfileId>(), newId<ProfileId>()];
     const feed = aFeed([told, lacking], [entered(told), entered(told)]);
