@@ -142,7 +142,7 @@ export const SETTINGS = Type.Object({
     1_000_000,
     1,
     100_000_000,
-    "events that may wait in the queue, at about 80 bytes of memory each (embedded), or in each queue of RabbitMQ, where it cannot be changed later; above that, collect returns 503",
+    "events that may wait, at about 80 bytes of memory each; with RabbitMQ, messages in each queue: a large batch is one, and the limit cannot change; above it, collect returns 503",
   ),
   IDENTITY_TIMEOUT_MS: integer(
     8_000,

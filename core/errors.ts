@@ -86,6 +86,9 @@ export const invalidParameter = (name: string, message: string): AppError =>
 export const isUnavailable = (error: unknown): boolean => error instanceof AppError && error.code === "unavailable";
 export const isDamaged = (error: unknown): boolean => error instanceof AppError && error.code === "damaged";
 
+/** The operator's matter: its fix is more workers, and no request is to blame. */
+export const QUEUE_FULL = new AppError("unavailable", "The queue is full.");
+
 /** The check of a payload was given up: why is said of all of it. */
 export const tooExpensive = (message: string, cause?: unknown): AppError =>
   new AppError("schema_too_expensive", `payload: ${message}.`, { errors: [{ path: "payload", message }], cause });

@@ -34,7 +34,7 @@ export const PUBLISHED_BYTES_MAX = 16_252_928;
 
 export interface EventQueue extends Port {
   /**
-   * Resolves once the message would survive a crash. Rejects with `unavailable` when the queue is full, and with `payload_too_large` what
+   * Resolves once the message would survive a crash. Rejects with `QUEUE_FULL` when it is full, and with `payload_too_large` what
    * exceeds `PUBLISHED_BYTES_MAX`: such a thing is not sent, and disturbs no other publish.
    */
   publish(message: Buffer): Promise<void>;

@@ -1,5 +1,5 @@
 import type { Request, Response } from "express";
-import { AppError, isUnavailable, type ErrorItem } from "../../core/errors.js";
+import { AppError, isUnavailable, QUEUE_FULL, type ErrorItem } from "../../core/errors.js";
 import { describeError, type Log } from "../../core/log.js";
 import type { Context } from "../route.js";
 import { CLIENT_LEFT } from "./bytes-in-flight.js";
@@ -10,7 +10,14 @@ import { SHUTTING_DOWN } from "./stopping.js";
 /** Those that have told of a shutdown. */
 const told = new WeakSet<Log>();
 
-/** Answers a failure and logs it: one line, without anything that the client sent. A shutdown is expected, and is one line for all. */
+/** When each told that the queue is full. */
+const fullToldAt = new WeakMap<Log, number>();
+const FULL_TOLD_EVERY_MS = 60_000;
+
+/**
+ * Answers a failure and logs it: one line, without anything that the client sent. A shutdown is expected, and is one line for all; a full
+ * queue is the fault of no request, and is one line a minute beside theirs.
+ */
 export function refuse(log: Log, request: Request, response: Response, error: unknown, route: string | null): void {
   if (error === CLIENT_LEFT) return;
   const { refusal } = (response.locals ?? {}) as Refusing;
@@ -29,10 +36,22 @@ export function refuse(log: Log, request: Request, response: Response, error: un
     code: problem.code,
     ...about(response, error),
   };
+  const isFull = error === QUEUE_FULL;
+  if (isFull) tellFull(log);
   // The answer may say it otherwise: a failure of ours is one all the same.
-  if (problem.status >= 500 || isUnavailable(error))
+  if (!isFull && (problem.status >= 500 || isUnavailable(error)))
     log.error({ ...fields, cause: describeError(causeOf(error)) }, "request failed");
   else log.info(fields, "request refused");
+}
+
+function tellFull(log: Log): void {
+  const now = performance.now();
+  if (now < (fullToldAt.get(log) ?? -Infinity) + FULL_TOLD_EVERY_MS) return;
+  fullToldAt.set(log, now);
+  log.warn(
+    {},
+    "events are refused: the queue is full (QUEUE_LENGTH_MAX), and workers do not empty it as fast as it fills",
+  );
 }
 
 /** A route whose clients know other statuses than ours says in `response.locals` how a failure is told to them. */

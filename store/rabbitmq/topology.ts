@@ -171,7 +171,9 @@ export function declarationProblem(error: unknown, { main }: QueueNames, lengthM
   if (error.message.includes("'x-max-length'"))
     return new ConfigError(
       `QUEUE_LENGTH_MAX: the queue ${main} exists with another bound than ${lengthMax}: ` +
-        "set the former value again, choose another RABBITMQ_QUEUE, or let the workers empty the queue and delete it",
+        "set the former value again, choose another RABBITMQ_QUEUE, or stop the gateways, let the workers empty all queues " +
+        "(rabbitmqctl list_queues name messages), stop the workers, and delete the queues with the bound: " +
+        `rabbitmqctl delete_queue ${main}, and so ${main}.express, ${main}.lists and each ${main}.p0, ${main}.p1 and so on`,
     );
   return new ConfigError(
     `RABBITMQ_QUEUE: a queue ${main} or ${main}.* exists that was declared otherwise: choose another name, or delete it`,

@@ -192,6 +192,12 @@ describe("Under a fault the service", () => {
       const tookMs = performance.now() - since;
       assert.deepEqual([refused.status, refused.headers["retry-after"]], [503, "2"]);
       await assertWithin(1_000, () => tookMs);
+      await send();
+      const told = app.records.filter((line) => line.includes("the queue is full"));
+      assert.equal(told.length, 1, "one line for all");
+      const ofRequests = app.records.filter((line) => line.includes(textAt(refused.body, "request_id")));
+      assert.equal(ofRequests.length, 1);
+      assert.doesNotMatch(ofRequests[0]!, /request failed|"place"/);
       release();
       for (const eventId of accepted) assert.equal((await workspace.settled(eventId)).body["status"], "folded");
       assert.equal((await until(send, ({ status }) => status === 202)).status, 202);

@@ -1,5 +1,5 @@
 import type { Database } from "../../../core/database.js";
-import { AppError } from "../../../core/errors.js";
+import { AppError, QUEUE_FULL } from "../../../core/errors.js";
 import { acceptedAt } from "../../../core/event/message.js";
 import type { Consumer, EventQueue } from "../../../core/ports/event-queue.js";
 import { messagesOf } from "../messages.js";
@@ -50,7 +50,7 @@ export function createEmbeddedQueue({ database, lengthMax, onError }: EmbeddedQu
 
   const publishAll = async (messages: readonly Buffer[]): Promise<void> => {
     requirePublishable(messages);
-    if (count + messages.length > lengthMax) throw new AppError("unavailable", "The queue is full.");
+    if (count + messages.length > lengthMax) throw QUEUE_FULL;
     count += messages.length;
     await publishTogether(messages);
   };

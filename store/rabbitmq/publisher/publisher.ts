@@ -1,5 +1,5 @@
 import type { Connection } from "rabbitmq-client";
-import { AppError } from "../../../core/errors.js";
+import { AppError, QUEUE_FULL } from "../../../core/errors.js";
 import { createConfirmChannel, type SendResult } from "./confirm-channel.js";
 import type { CopyHeaders } from "./headers.js";
 import { within } from "../within.js";
@@ -74,7 +74,7 @@ export function createRabbitPublisher({ connection, deadlineMs, repair }: Publis
   };
   const requireStored = (result: SendResult): void => {
     silentUntil = 0;
-    if (result === "full") throw unavailable("The queue is full.");
+    if (result === "full") throw QUEUE_FULL;
     if (result === "stored") return;
     void renew();
     throw unavailable("The queue is missing and is made again.");

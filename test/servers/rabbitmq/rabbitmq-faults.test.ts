@@ -205,7 +205,12 @@ describe("The queue on RabbitMQ, when a setting is wrong", () => {
   it("names QUEUE_LENGTH_MAX when the queue exists with another bound, and says what to do", async () => {
     const name = aQueueName();
     await (await openRabbitQueue({ url, name, lengthMax: 10, onError })).close();
-    await fails(url, /^QUEUE_LENGTH_MAX: .* exists with another bound than 11: .*delete/, 11, name);
+    await fails(
+      url,
+      /^QUEUE_LENGTH_MAX: .* exists with another bound than 11: .*rabbitmqctl delete_queue \S+, /,
+      11,
+      name,
+    );
     await (await openRabbitQueue({ url, name, lengthMax: 10, onError })).close();
     await dropQueues(url, name);
   });
