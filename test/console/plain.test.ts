@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Locator } from "playwright-core";
 import { describeConsole } from "../support/console/console.js";
-import type { TestWorkspace } from "../support/service/app.js";
+import { textAt, type TestWorkspace } from "../support/service/app.js";
 
 /** To be evaluated of a field: whether its text, or the hint in its place, is wider than it is. */
 const IS_CUT = `(() => {
@@ -17,6 +17,11 @@ const IS_CUT = `(() => {
 const beyond = (selector: string): string =>
   `(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => [scrollWidth - clientWidth, scrollHeight - clientHeight])(document.querySelector("${selector}"))`;
 const HIDDEN = "one.scrollHeight - one.clientHeight";
+/** To be evaluated: the fields of a rule that have no room for a word, and what stands beyond its part. */
+const NARROW = `[...document.querySelectorAll(".part .input, .part .button")].filter((one) => {
+  const { width, right } = one.getBoundingClientRect();
+  return (one.matches(".input") && width < 75) || right > one.closest(".part").getBoundingClientRect().right;
+}).map((one) => one.outerHTML.slice(0, 120))`;
 const styleOf = (name: string): string => `getComputedStyle(one).${name}`;
 /** Of `one`, which takes the focus. */
 async function ask(one: Locator, expression: string): Promise<unknown> {
@@ -186,5 +191,20 @@ describeConsole("small things that were hard to understand", (console) => {
     const { page } = await console().open(workspace, { path: "/new-audience", as: "editor" });
     await page.locator("datalist option[value='traits.city']").first().waitFor({ state: "attached" });
     assert.equal(await page.getByText("There are no traits yet.").count(), 0);
+  });
+
+  it("the fields of a rule have room on a phone, however deep their group is", async () => {
+    const workspace = await fresh();
+    const schemaId = await workspace.schema();
+    const inner = {
+      $or: [{ "traits.city": "Paris" }, { $events: { schema_id: schemaId, at_least: 3, within: "30d" } }],
+    };
+    const rule = { $and: [{ "traits.city": "Paris" }, { $or: [{ $and: [inner, { "traits.city": "Lyon" }] }] }] };
+    const made = await workspace.send("POST", "/v1/audiences", { name: "Deep", rule });
+    const path = `/audiences/${textAt(made.body, "audience_id")}/change`;
+    const { page } = await console().open(workspace, { path, as: "editor", width: 360 });
+    await page.getByRole("button", { name: "Test what the events hold" }).waitFor();
+    assert.equal(await page.locator(".group .group .group .group").count(), 1);
+    assert.deepEqual(await page.evaluate(NARROW), []);
   });
 });
