@@ -1,5 +1,5 @@
-import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import type { ComponentChildren, JSX, RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Pages } from "../api/hooks.js";
 import { Button } from "./buttons.js";
 import { Bones, Failure } from "./layout.js";
@@ -26,11 +26,36 @@ export interface TableProps<Row> {
   readonly isSelected?: (row: Row) => boolean;
 }
 
-/** A table that scrolls by itself where it is too wide, and becomes a list of small cards on a phone. */
+/** The widest window of a phone. */
+const PHONE = 560;
+
+/** Whether the table is wider than its place. What it needs is measured while it is a table, and remembered while it is none. */
+function useTooWide(place: RefObject<HTMLDivElement | null>): boolean {
+  const [widths, setWidths] = useState({ has: 0, needs: 0 });
+  useLayoutEffect(() => {
+    const box = place.current!;
+    const measure = (): void =>
+      setWidths((before) => {
+        const has = box.clientWidth;
+        const needs = before.needs > has ? before.needs : box.scrollWidth;
+        return before.has === has && before.needs === needs ? before : { has, needs };
+      });
+    // Before it is painted, too: nothing jumps.
+    measure();
+    const observer = new ResizeObserver(measure);
+    for (const one of [box, box.firstElementChild!]) observer.observe(one);
+    return () => observer.disconnect();
+  }, []);
+  return widths.needs > widths.has || innerWidth <= PHONE;
+}
+
+/** A table, which becomes a list of small cards where it is too wide, and on a phone. */
 export function Table<Row>({ label, columns, rows, keyOf, isSelected }: TableProps<Row>): JSX.Element {
+  const place = useRef<HTMLDivElement | null>(null);
+  const isStacked = useTooWide(place);
   return (
-    <div class="table-scroll" role="region" aria-label={`${label}, as a table`} tabIndex={0}>
-      <table class="table stacks">
+    <div ref={place} class="table-scroll" role="region" aria-label={`${label}, as a table`} tabIndex={0}>
+      <table class={isStacked ? "table stacks" : "table"}>
         <thead>
           <tr>
             {columns.map(({ name, fit, means, isNameless }) => (
