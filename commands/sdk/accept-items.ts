@@ -80,6 +80,7 @@ async function acceptItems(
   const events: EventRecord[] = [];
   const kept: EventRecord[] = [];
   const rejected: SdkRejection[] = [];
+  const schemaOf: (SchemaId | null)[] = [];
   const reject = async (one: Mapped, errors: readonly ErrorItem[]): Promise<void> => {
     const { index, messageId } = one.kind === "item" ? one.item : one;
     const identifiers = await namedIn(services, caller.workspace, toRefused(sdk, one));
@@ -87,6 +88,7 @@ async function acceptItems(
     const isKept = room.takes(encodeMessage(record).length);
     if (isKept) kept.push(record);
     rejected.push({ index, messageId, errors, ...(!isKept && { kept: false }) });
+    schemaOf.push(record.schemaId === UNKNOWN_TYPE ? null : record.schemaId);
   };
   for (const one of each) {
     await pause();
@@ -100,8 +102,8 @@ async function acceptItems(
   }
   await publishInParts(queue, [...events, ...kept].map(encodeMessage));
   for (const { schemaId } of events) metrics.accepted("sdk", caller, schemaId);
-  for (const { kept: isKept = true } of rejected)
-    metrics.quarantined(isKept ? "quarantined" : "not_kept", caller, null);
+  for (const [i, { kept: isKept = true }] of rejected.entries())
+    metrics.quarantined(isKept ? "quarantined" : "not_kept", caller, schemaOf[i]!);
   const duplicates = mapped.length - each.length;
   if (duplicates > 0) {
     metrics.sdkDuplicates(duplicates);

@@ -184,6 +184,24 @@ describe("GET /v1/stats", () => {
     assert.deepEqual([at(others, "accepted"), listAt(others, "senders")], [0, []]);
   });
 
+  it("counts a quarantined item under the schema that its dead letter names", async () => {
+    const workspace = await app().workspace();
+    await workspace.send("PUT", "/v1/sdk/settings", { unplanned: "quarantine" });
+    const key = await workspace.key("collect");
+    const headers = { Authorization: `Basic ${Buffer.from(`${key}:`).toString("base64")}` };
+    const batch = [{ type: "track", event: "Not Planned", userId: "u-1" }, { type: "dance" }];
+    assert.equal((await app().send("POST", "/v1/batch", { body: { batch }, headers })).status, 200);
+    const { body } = await workspace.as("viewer", "GET", "/v1/stats");
+    const senders = listAt(body, "senders").map((one) => [at(one, "schema_id"), at(one, "quarantined")]);
+    assert.deepEqual(
+      new Map(senders as [unknown, unknown][]),
+      new Map<unknown, unknown>([
+        ["sdk.track", 1],
+        [null, 1],
+      ]),
+    );
+  });
+
   it("counts refused calls of identify and alias too, by key and code, and no dry run", async () => {
     const workspace = await app().workspace();
     await workspace.send("PUT", "/v1/namespaces/user_id", { limit: 1 });
