@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Locator } from "playwright-core";
 import { describeConsole } from "../support/console/console.js";
+import { soon } from "../support/eventually.js";
 import { textAt, type TestWorkspace } from "../support/service/app.js";
 
 /** To be evaluated of a field: whether its text, or the hint in its place, is wider than it is. */
@@ -22,6 +23,11 @@ const NARROW = `[...document.querySelectorAll(".part .input, .part .button")].fi
   const { width, right } = one.getBoundingClientRect();
   return (one.matches(".input") && width < 75) || right > one.closest(".part").getBoundingClientRect().right;
 }).map((one) => one.outerHTML.slice(0, 120))`;
+/** To be evaluated: the words of a picture that it cuts. */
+const OUTSIDE = `[...document.querySelectorAll(".graph-label")].filter((one) => {
+  const [word, plane] = [one, one.ownerSVGElement].map((it) => it.getBoundingClientRect());
+  return word.left < plane.left || word.right > plane.right;
+}).map((one) => one.textContent)`;
 const styleOf = (name: string): string => `getComputedStyle(one).${name}`;
 /** Of `one`, which takes the focus. */
 async function ask(one: Locator, expression: string): Promise<unknown> {
@@ -206,5 +212,15 @@ describeConsole("small things that were hard to understand", (console) => {
     await page.getByRole("button", { name: "Test what the events hold" }).waitFor();
     assert.equal(await page.locator(".group .group .group .group").count(), 1);
     assert.deepEqual(await page.evaluate(NARROW), []);
+  });
+
+  it("the words of an identity graph stand within its picture on a phone, however wide their letters are", async () => {
+    const workspace = await fresh();
+    const identifiers = Array.from({ length: 6 }, (_, i) => ({ namespace: "cookie_id", value: `@W@W@W@W@W${i}` }));
+    const made = await workspace.send("POST", "/v1/identify", { identifiers });
+    const path = `/profiles/${textAt(made.body, "profile_id")}?tab=graph`;
+    const { page } = await console().open(workspace, { path, as: "viewer", width: 360 });
+    await page.locator(".graph-label", { hasText: "@" }).first().waitFor();
+    await soon(async () => assert.deepEqual(await page.evaluate(OUTSIDE), []));
   });
 });

@@ -7,8 +7,6 @@ import type { Drawn, DrawnNode } from "./shape.js";
 
 const LETTERS_MAX = 18;
 const LETTERS_READ = 1_024;
-/** Of the font at its size, in pixels. */
-const LETTER = 6.4;
 /** Of a number in a point, with the room around it. */
 const DIGIT = 8.5;
 const LINE = 14;
@@ -49,6 +47,14 @@ export function useUnit(plane: RefObject<SVGSVGElement | null>, box: Box): numbe
   return unit;
 }
 
+let pen: CanvasRenderingContext2D | null = null;
+/** In pixels, with half of the line around it at each end. Measured: letters differ too much for a guess. */
+function widthOf(text: string): number {
+  pen ??= document.createElement("canvas").getContext("2d")!;
+  pen.font = `${FONT}px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width + GAP;
+}
+
 type Sides = readonly [left: number, right: number, top: number, bottom: number];
 type Line = readonly [x1: number, y1: number, x2: number, y2: number, weight: number];
 /** A word on a double line cuts into both. */
@@ -80,7 +86,7 @@ export function labelsOf(
   const labels = new Map<string, Label>();
   for (const [i, one] of sorted.entries()) {
     const { text, count } = wordsOf(one, unit);
-    const half = (Array.from(text).length * LETTER * unit) / 2;
+    const half = (widthOf(text) * unit) / 2;
     const spot = spots.get(one.id)!;
     const free = placesOf(spot, radiusOf(one.count) + (one.isSought ? 5 : 0), half, unit)
       .map(([x, y]): readonly [number, number] => [within(x, box.x + half, box.x + box.width - half), y])
