@@ -7,7 +7,7 @@ import { marked, match, useLocation } from "../state/router.js";
 import { atLeast, logOut, useMe } from "../state/session.js";
 import { useStore } from "../state/store.js";
 import { whenFree } from "../state/unsaved.js";
-import { Bones, Button, Empty, Failure, LinkButton, notify, PageFrame } from "../ui/kit.js";
+import { Bones, Button, Card, Empty, Failure, LinkButton, notify, PageFrame } from "../ui/kit.js";
 import { Icon, Logo } from "../ui/icons.js";
 import { Leave } from "./leave.js";
 import { ThemeButton } from "./theme-button.js";
@@ -88,15 +88,17 @@ export function Frame(): JSX.Element {
           />
         ) : (
           <PageFrame title={found === null ? "There is no such page" : "Not for this key"}>
-            <Empty
-              icon="search"
-              title={
-                found === null
-                  ? "Nothing is at this address"
-                  : `This page needs a key of role ${found.entry.role ?? "viewer"} or higher`
-              }
-              action={<LinkButton href="#/">Back to the start</LinkButton>}
-            />
+            <Card>
+              <Empty
+                icon="search"
+                title={
+                  found === null
+                    ? "Nothing is at this address"
+                    : `This page needs a key of role ${found.entry.role ?? "viewer"} or higher`
+                }
+                action={<LinkButton href="#/">Back to the start</LinkButton>}
+              />
+            </Card>
           </PageFrame>
         )}
       </main>
