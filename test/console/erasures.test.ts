@@ -41,7 +41,8 @@ describeConsole("erasures", (console) => {
     await look("erasures");
     await page.getByLabel("Value").fill("ada@example.com");
     await page.getByRole("button", { name: "Check" }).click();
-    await page.getByText("It is in a profile.").waitFor();
+    await page.getByText("It is in a profile").waitFor();
+    assert.match((await page.getByRole("link", { name: "see whose" }).getAttribute("href"))!, /^#\/search\?q=/);
     await page.locator("tbody a").first().click();
     await page.getByText("What is not erased").waitFor();
     await page.getByText("Backups of the stores").waitFor();

@@ -184,12 +184,12 @@ describeConsole("what arrives", (console) => {
       await page.getByText("The dataset Signups is saved.").waitFor();
       await page.getByRole("button", { name: "Backfill" }).click();
       await page.getByText("1 event of this schema is stored and not folded").waitFor();
-      await page.getByRole("button", { name: "Begin" }).click();
+      await page.getByRole("button", { name: "Fold them" }).click();
       await page.getByText("done", { exact: true }).waitFor();
       await look("datasets");
       await page.getByRole("button", { name: "Backfill" }).click();
       await page.getByText("there is nothing to do").waitFor();
-      assert.ok(await page.getByRole("button", { name: "Begin" }).isDisabled());
+      assert.ok(await page.getByRole("button", { name: "Fold them" }).isDisabled());
       await page.getByRole("button", { name: "Cancel" }).click();
       await page.getByRole("button", { name: "Edit" }).click();
       await page.getByLabel("Keep events for, days").fill("90");

@@ -303,7 +303,7 @@ function Fill({
   return (
     <Confirm
       title={`Fold the stored events of ${of.name}?`}
-      verb="Begin"
+      verb="Fold them"
       isReady={plan.data !== null && plan.data.total !== 0}
       onClose={onClose}
       act={async () => {

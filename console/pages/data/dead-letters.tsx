@@ -157,6 +157,9 @@ export function Page({ query }: PageProps): JSX.Element {
                 {showNumber(times)}
                 {groups.isAll ? "" : "+"}
               </span>
+              <span class="note">
+                {times === 1 ? "letter" : "letters"}: show {name === reason ? "all again" : "only these"}
+              </span>
             </button>
           ))}
         </div>

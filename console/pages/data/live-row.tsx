@@ -74,7 +74,7 @@ export function Row({
               [
                 "Event",
                 entry.event_id === null ? (
-                  "none: it was refused"
+                  "not stored: it was refused"
                 ) : (
                   <Id key="e" id={entry.event_id} href={`#/events/${entry.event_id}`} what="the event id" />
                 ),

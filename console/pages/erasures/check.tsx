@@ -58,7 +58,13 @@ function Answer({
         <strong>
           <Name of={identifier} /> was not erased
         </strong>
-        <span>{isKnown ? "It is in a profile." : "It is in no profile either."}</span>
+        {isKnown ? (
+          <span>
+            It is in a profile: <a href={href("/search", {}, { q: identifier.value })}>see whose</a>.
+          </span>
+        ) : (
+          <span>It is in no profile either.</span>
+        )}
       </Message>
     );
   return (

@@ -38,7 +38,11 @@ export function Page(): JSX.Element {
               name: "Receipt",
               show: ({ erasure_id: id }) => <Id id={id} href={href("/erasures/:id", { id })} what="the erasure id" />,
             },
-            { name: "State", show: (receipt) => <State of={receipt} /> },
+            {
+              name: "State",
+              means: "Kept out: nothing new brings the person back, until somebody readmits them.",
+              show: (receipt) => <State of={receipt} />,
+            },
             { name: "Identifiers", fit: "wide", show: ({ identifiers }) => <Counts of={identifiers} /> },
             { name: "Events deleted", fit: "end", show: ({ removed }) => <Num value={removed["events"] ?? 0} /> },
             { name: "Older events refused", fit: "end", show: ({ late }) => <Num value={late.events} /> },

@@ -3,7 +3,7 @@ import { useAction, useQuery, useWhole } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { IdentitySettings, Namespace } from "../../api/records.js";
 import { useMay } from "../../state/session.js";
-import { Badge, Button, Failure } from "../../ui/kit.js";
+import { Badge, Button, count, Failure } from "../../ui/kit.js";
 
 const SETTINGS = "/v1/identity/settings";
 
@@ -62,7 +62,8 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
         title={LOGIN}
         text={
           <>
-            A profile never gets a second <code>user_id</code>, even if two people share a device.
+            A profile never gets {(loginLimit ?? 1) === 1 ? "a second" : `more than ${loginLimit} of`}{" "}
+            <code>user_id</code>, even if two people share a device.
           </>
         }
         state={loginLimit}
@@ -76,13 +77,13 @@ export function Apart({ apart }: { readonly apart: ApartState }): JSX.Element {
         title="Shared identifier limit: a shared device is not a person"
         text={
           <>
-            An identifier that is seen with more than {sharedLimit ?? SHARED_LIMIT} people, such as the device of a
-            kiosk, is unlinked and links nobody any more. Only values of namespaces of kind “person” that have a limit
-            of their own are counted as people.
+            An identifier that is seen with more than {count(sharedLimit ?? SHARED_LIMIT, "person", "people")}, such as
+            the device of a kiosk, is unlinked and links nobody any more. Only values of namespaces of kind “person”
+            that have a limit of their own are counted as people.
           </>
         }
         state={sharedLimit}
-        shown={(limit) => `more than ${limit} people`}
+        shown={(limit) => `more than ${count(limit, "person", "people")}`}
         idle={
           hasLimits === false && (
             <>

@@ -45,7 +45,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Statistics"
-      intro="What was sent in the last hour, by key and schema, and how long the oldest event has waited to be folded."
+      intro="What was sent in the last hour, by key and schema, and how long the oldest event has waited to be added to a profile."
     >
       <Loaded {...stats} lines={12}>
         {(read) => <Shown stats={read} />}

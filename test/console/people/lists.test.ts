@@ -87,7 +87,7 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await page.getByRole("heading", { name: "Change: created" }).waitFor();
     // A later unlink may have parted the same two: it is not said that nothing did.
     await go(`/changes/${revert}`);
-    await facts.getByText("no change as a whole").waitFor({ timeout: 10_000 });
+    await facts.getByText("no change undid all of it").waitFor({ timeout: 10_000 });
     await go(`/undo?what=change&change=${changeId}`);
     await page.getByText("There is nothing to undo").waitFor();
     await page.locator(`main a[href="#/changes/${revert}"]`).waitFor({ timeout: 10_000 });
@@ -135,11 +135,11 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     for (const { page } of [one, other]) await page.getByRole("button", { name: "Allow…" }).click();
     await one.look("people-forbidden-allow");
     const dialogs = [one, other].map(({ page }) => page.getByRole("dialog"));
-    await dialogs[0]!.getByRole("button", { name: "Allow" }).focus();
+    await dialogs[0]!.getByRole("button", { name: "Allow the pair" }).focus();
     await one.page.keyboard.press("Enter");
     await one.page.getByText("The pair is allowed.").waitFor();
     await one.page.getByText("No pair is forbidden").waitFor();
-    await dialogs[1]!.getByRole("button", { name: "Allow" }).click();
+    await dialogs[1]!.getByRole("button", { name: "Allow the pair" }).click();
     await other.page.getByText("allowed already").waitFor();
     // A browser tells of the refused one.
     (other.wrongs as string[]).splice(0);

@@ -60,7 +60,7 @@ export function Page(): JSX.Element {
       {allowed !== null && (
         <Confirm
           title="Allow this pair again?"
-          verb="Allow"
+          verb="Allow the pair"
           onClose={() => setAllowed(null)}
           act={async () => {
             const done = await orNull(api("DELETE", `/v1/identity/forbidden-pairs/${allowed.forbidden_pair_id}`));
