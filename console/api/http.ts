@@ -22,7 +22,7 @@ export const isMissing = (error: unknown): boolean => error instanceof ApiError 
 /** The service could not be reached. */
 export class AwayError extends Error {
   constructor() {
-    super("The service does not answer. This page goes on by itself when it is back.");
+    super("It did not answer this request.");
     this.name = "AwayError";
   }
 }

@@ -41,6 +41,11 @@ describeConsole("a service that goes away", (console) => {
       await page.locator(".bones").waitFor();
       await writing.getByRole("button", { name: "Save" }).first().click();
       await writing.getByText("The service is away").waitFor();
+      assert.equal(
+        await writing.getByText("This page goes on by itself").count(),
+        1,
+        "what the banner says stands nowhere else",
+      );
       const again = writing.waitForResponse((response) => response.url().endsWith("/v1/identity/settings"));
       app = await startApp({ DATA_DIR: folder, PORT: port });
       await banner.waitFor({ state: "detached" });

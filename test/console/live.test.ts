@@ -138,6 +138,8 @@ describeConsole("live events", (console) => {
     await page.route("**/v1/live?*", (route) => route.fulfill({ status: 429, json, headers }));
     await go("/live");
     await page.getByText(json.title).waitFor({ timeout: 10_000 });
+    await page.getByText("Trying again").waitFor();
+    assert.equal(await page.getByText("Waiting for new events").count(), 0);
     await page.unroute("**/v1/live?*");
     await page.getByText("Watching").waitFor({ timeout: 10_000 });
     assert.equal(await page.getByText(json.title).count(), 0);

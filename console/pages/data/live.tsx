@@ -126,27 +126,29 @@ export function Page({ query }: PageProps): JSX.Element {
           placeholder="Schema, key, value or error"
         />
         <span class={`live-state ${isPaused ? "paused" : isOpen ? "open" : ""}`} role="status">
-          {isPaused ? "Paused" : isOpen ? "Watching" : "Connecting"}
+          {isPaused ? "Paused" : isOpen ? "Watching" : refusal === null ? "Connecting" : "Trying again"}
         </span>
       </div>
       <Failure error={refusal} />
       {entries.length === 0 && <KeepRefused isLive />}
-      <Card isFlush>
-        {entries.length === 0 ? (
-          <NothingYet isFiltered={shown.length > 0} isRefused={verdict === "refused"} mayEdit={mayEdit} />
-        ) : (
-          <ul class="live">
-            {entries.map((entry) => (
-              <Row
-                key={entry.n}
-                entry={entry}
-                isOpened={opened === entry.n}
-                onToggle={() => setOpened(opened === entry.n ? null : entry.n)}
-              />
-            ))}
-          </ul>
-        )}
-      </Card>
+      {(entries.length > 0 || refusal === null) && (
+        <Card isFlush>
+          {entries.length === 0 ? (
+            <NothingYet isFiltered={shown.length > 0} isRefused={verdict === "refused"} mayEdit={mayEdit} />
+          ) : (
+            <ul class="live">
+              {entries.map((entry) => (
+                <Row
+                  key={entry.n}
+                  entry={entry}
+                  isOpened={opened === entry.n}
+                  onToggle={() => setOpened(opened === entry.n ? null : entry.n)}
+                />
+              ))}
+            </ul>
+          )}
+        </Card>
+      )}
       {skipped > 0 && (
         <p class="soft small">
           {count(skipped, "more event")} came in at the same moments and {skipped === 1 ? "is" : "are"} not shown: of
