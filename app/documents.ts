@@ -26,7 +26,7 @@ import { createMongoErasureLog } from "../store/mongo/erasure-log.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { createMongoTallyStore } from "../store/mongo/tallies/tallies.js";
 import { createMongoWebhookStore } from "../store/mongo/webhooks/webhooks.js";
-import { openMongo } from "../store/mongo/open.js";
+import { openKnownMongo } from "../store/mongo/format.js";
 import { createMongoProfileStore } from "../store/mongo/profiles.js";
 import { createMongoRateWindows } from "../store/mongo/rate-windows.js";
 import { createMongoStats } from "../store/mongo/stats.js";
@@ -58,7 +58,7 @@ export async function openDocuments(deps: {
   readonly aroundFold: AroundFold | undefined;
 }): Promise<Documents> {
   const { url, onError, lifecycle, aroundFold } = deps;
-  const mongo = await openMongo({ url, onError });
+  const mongo = await openKnownMongo({ url, onError });
   lifecycle.opened("mongo", () => mongo.close());
   const [[catalog, events, copying], profiles, audiences, marks, seats, tallies, webhooks, shared, stats] =
     await Promise.all([

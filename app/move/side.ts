@@ -50,14 +50,15 @@ export async function withCatalogPlace<T>(
       await store.close();
     }
   }
-  const [{ openMongo }, { createSession }, { createTime }, { createMongoPlace }, { placeName }] = await Promise.all([
-    import("../../store/mongo/open.js"),
-    import("../../store/mongo/session.js"),
-    import("../../store/mongo/catalog/time.js"),
-    import("../../store/mongo/copy/place.js"),
-    import("../documents.js"),
-  ]);
-  const mongo = await openMongo({ url: config.MONGODB_URL, onError });
+  const [{ openKnownMongo }, { createSession }, { createTime }, { createMongoPlace }, { placeName }] =
+    await Promise.all([
+      import("../../store/mongo/format.js"),
+      import("../../store/mongo/session.js"),
+      import("../../store/mongo/catalog/time.js"),
+      import("../../store/mongo/copy/place.js"),
+      import("../documents.js"),
+    ]);
+  const mongo = await openKnownMongo({ url: config.MONGODB_URL, onError });
   try {
     const { timeKept } = createTime(mongo, createSession(mongo));
     return await use(createMongoPlace({ mongo, name: placeName(config.MONGODB_URL) }), timeKept);

@@ -11,7 +11,7 @@ import { createErasureFile } from "../../store/embedded/erasure-log.js";
 import { openEmbedded } from "../../store/embedded/open.js";
 import { createMongoCatalog } from "../../store/mongo/catalog/catalog.js";
 import { createMongoErasureLog } from "../../store/mongo/erasure-log.js";
-import { openMongo } from "../../store/mongo/open.js";
+import { openKnownMongo } from "../../store/mongo/format.js";
 import { configOrFail, fail } from "./fail.js";
 
 interface Source {
@@ -45,7 +45,7 @@ async function openSource({
   CHECKPOINT_MS: checkpointMs,
 }: Config): Promise<Source> {
   if (url !== "") {
-    const mongo = await openMongo({ url, onError });
+    const mongo = await openKnownMongo({ url, onError });
     const catalog = await createMongoCatalog({ mongo });
     if ((await catalog.workspaces({ limit: 1, after: null })).length === 0) {
       await mongo.close();

@@ -1,6 +1,7 @@
 import { ConfigError } from "../../core/config.js";
+import { isUnavailable } from "../../core/errors.js";
 import { isDuplicateKey } from "./failure.js";
-import type { Mongo } from "./open.js";
+import { openMongo, type Mongo, type MongoOptions } from "./open.js";
 
 /** What documents hold: each change that another build could not read raises it. */
 export const FORMAT = 1;
@@ -8,6 +9,18 @@ export const FORMAT = 1;
 interface Setting {
   readonly _id: "format" | "secret";
   readonly format?: number;
+}
+
+/** `openMongo`, for data that this build knows: what an installation keeps is opened only so. */
+export async function openKnownMongo(options: MongoOptions): Promise<Mongo> {
+  const mongo = await openMongo(options);
+  try {
+    await requireFormat(mongo);
+  } catch (error) {
+    await mongo.close();
+    throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
+  }
+  return mongo;
 }
 
 /**

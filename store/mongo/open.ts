@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MongoClient, type Db, type MongoClientOptions } from "mongodb";
 import { ConfigError } from "../../core/config.js";
-import { AppError, isUnavailable } from "../../core/errors.js";
+import { AppError } from "../../core/errors.js";
 import { networkCodeOf, refusalOf, toAppError } from "./failure.js";
-import { requireFormat } from "./format.js";
 import { closeFor, renewWhereHung } from "./renewal.js";
 
 export interface MongoOptions {
@@ -82,7 +81,7 @@ const OPTIONS = {
 } as const satisfies MongoClientOptions;
 
 /**
- * Connects and makes sure that the user may write, and that this build knows the format of the data. Rejects with `ConfigError` that names `MONGODB_URL` and repeats no password: at
+ * Connects and makes sure that the user may write. Rejects with `ConfigError` that names `MONGODB_URL` and repeats no password: at
  * once for what waiting does not mend, and after `startMs` when no server answers.
  */
 export async function openMongo(options: MongoOptions): Promise<Mongo> {
@@ -108,19 +107,12 @@ export async function openMongo(options: MongoOptions): Promise<Mongo> {
     if (isAway() || renewal.isUnderWay()) throw new AppError("unavailable", "The database is away.");
     return within(limitMs, renewal.watch(work()));
   };
-  const mongo: Mongo = {
+  return {
     db,
     call: (work) => callWithin(deadlineMs, work),
     ready: async () => void (await callWithin(PING_MS, () => db.command({ ping: 1 }))),
     close: () => (closing ??= renewal.stop().then(() => closeFor(client, CLOSE_MS))),
   };
-  try {
-    await requireFormat(mongo);
-  } catch (error) {
-    await mongo.close();
-    throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
-  }
-  return mongo;
 }
 
 /** The driver's errors about a URL may quote it, so they are not repeated. */

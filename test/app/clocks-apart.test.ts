@@ -10,7 +10,7 @@ const LONG_AGO = Date.now() - 100 * 24 * HOUR_MS;
 
 /** The time of an installation, and processes that use it; all clocks stand still. */
 function installation() {
-  const kept = { ms: 0, sureMs: 0, beats: 0 };
+  const kept = { ms: 0, sureMs: 0, beats: 0, waitedMs: 0 };
   const catalog = {
     timeKept: async () => ({ ...kept }),
     advanceTime: async (ms: number, believable: number) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigError } from "../../../core/config.js";
-import { FORMAT, requireFormat } from "../../../store/mongo/format.js";
+import { FORMAT, openKnownMongo } from "../../../store/mongo/format.js";
 import { openMongo } from "../../../store/mongo/open.js";
 import { openFakeMongo, openMongoProxy } from "../../support/servers/mongo-faults.js";
 import { withDatabase } from "../../support/servers/mongo-backend.js";
@@ -55,16 +55,19 @@ describe("the start with MongoDB", () => {
     withDatabase(MONGODB_URL, async (open) => {
       const mongo = await open();
       const settings = mongo.db.collection<{ _id: string; format?: number }>("settings");
+      const url = new URL(MONGODB_URL);
+      url.pathname = `/${mongo.db.databaseName}`;
+      const start = () => openKnownMongo({ url: url.toString(), onError: () => {} });
       const refused = (format: number) => (error: Error) =>
         error instanceof ConfigError &&
         error.message ===
           `MONGODB_URL: the data there has format ${format}, and this build knows format ${FORMAT} alone`;
-      await Promise.all([requireFormat(mongo), open()]);
+      await Promise.all([start(), start()].map(async (one) => (await one).close()));
       await settings.updateOne({ _id: "format" }, { $set: { format: FORMAT + 1 } });
-      await assert.rejects(open(), refused(FORMAT + 1));
+      await assert.rejects(start(), refused(FORMAT + 1));
       await settings.deleteOne({ _id: "format" });
       await settings.insertOne({ _id: "secret" });
-      await assert.rejects(open(), refused(0));
+      await assert.rejects(start(), refused(0));
     }));
 
   it("refuses an address that is none at once, and repeats nothing of it", async () => {
