@@ -3,7 +3,7 @@ import { changeNamespace } from "../../commands/change-namespace.js";
 import type { Services } from "../../commands/services.js";
 import type { Namespace } from "../../core/catalog/catalog.js";
 import { AppError } from "../../core/errors.js";
-import { BLOCKED_BYTES_MAX, namespaceTable } from "../../core/identity/namespaces.js";
+import { namespaceTable } from "../../core/identity/namespaces.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { problemSchema } from "../http/error-response.js";
 import { reply, route, type Route } from "../route.js";
@@ -35,7 +35,6 @@ export function namespaceRoutes(services: Pick<Services, "catalog" | "identity" 
       access,
       name: "namespaces",
       item: NAMESPACE,
-      itemBytes: BLOCKED_BYTES_MAX,
       read: async ({ workspace }, { limit, after }) =>
         [...(await tableOf(workspace)).values()]
           .toSorted((a, b) => (a.name < b.name ? -1 : 1))

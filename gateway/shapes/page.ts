@@ -67,7 +67,23 @@ export function pageOf<Row>(
   return { items, next_cursor: rows.length > limit ? cursor(items.at(-1)!) : null };
 }
 
-interface ListRow<Item, Params extends TProperties, Query extends TProperties> extends Described {
+interface ReadPage {
+  readonly limit: number;
+  readonly after: readonly string[] | null;
+}
+
+/** What is listed, and how. */
+interface Listed<Item> {
+  readonly itemBytes: number;
+  /** At most `limit` items after the position. */
+  readonly read: (page: ReadPage) => Promise<readonly Item[]>;
+  readonly position: (item: Item) => readonly string[];
+  /** An object, or JSON text. */
+  readonly show: (item: Item) => unknown;
+}
+
+interface ListRow<Item, Params extends TProperties, Query extends TProperties>
+  extends Described, Pick<Listed<Item>, "position" | "show"> {
   readonly path: string;
   readonly access: Access;
   readonly params?: Params;
@@ -78,27 +94,55 @@ interface ListRow<Item, Params extends TProperties, Query extends TProperties> e
   readonly item: TSchema;
   /** What one item takes at most, about; 1 KiB unless the row says otherwise. */
   readonly itemBytes?: number;
-  /** At most `limit` items after the position. */
   readonly read: (
     context: Context<Static<TObject<Params>>, Static<TObject<Query>>>,
-    page: { readonly limit: number; readonly after: readonly string[] | null },
+    page: ReadPage,
   ) => Promise<readonly Item[]>;
-  readonly position: (item: Item) => readonly string[];
-  /** An object, or JSON text. */
-  readonly show: (item: Item) => unknown;
 }
 
-/** As many as a page has room for, and one at least, so that the next page begins behind it. */
-function showFitting<Item>(items: readonly Item[], show: (item: Item) => unknown): readonly string[] {
+/** Taken before the first read: most pages have no more. */
+const FIRST_BYTES = 65_536;
+/** How many portions are read at once while what came before them is small. */
+const SMALL_PORTIONS = 4;
+
+/**
+ * As many items as a page has room for, and one at least, so that the next page begins behind it. A portion is as many as fill a page where
+ * each is as large as it may be. What they have is taken once they are there, and not what they might have: that would let a workspace
+ * read one page at a time. Where there is no room for more, the page ends.
+ */
+async function readPage<Item>(
+  { page: { limit, after: from }, takeBytes }: Pick<Context, "page" | "takeBytes">,
+  { itemBytes, read, position, show }: Listed<Item>,
+): Promise<{ readonly shown: readonly string[]; readonly next: readonly string[] | null }> {
   const shown: string[] = [];
-  let bytes = 0;
-  for (const item of items) {
-    const text = textOf(show(item));
-    bytes += Buffer.byteLength(text);
-    if (bytes > PAGE_BYTES_MAX && shown.length > 0) break;
-    shown.push(text);
+  let [bytes, taken, after] = [0, Math.min(limit * itemBytes, FIRST_BYTES), from];
+  const hasRoom = async (): Promise<boolean> => {
+    if (shown.length > 0 && bytes > PAGE_BYTES_MAX) return false;
+    if (bytes <= taken) return true;
+    const room = takeBytes(bytes - taken);
+    taken = bytes;
+    return shown.length === 0
+      ? room.then(() => true)
+      : room.then(
+          () => true,
+          () => false,
+        );
+  };
+  await takeBytes(taken);
+  const portion = Math.ceil(PAGE_BYTES_MAX / itemBytes);
+  for (let most = portion; ; most = bytes <= FIRST_BYTES ? SMALL_PORTIONS * portion : portion) {
+    const wanted = Math.min(most, limit - shown.length);
+    const rows = await read({ limit: wanted + 1, after });
+    for (const row of rows.slice(0, wanted)) {
+      const text = textOf(show(row));
+      bytes += Buffer.byteLength(text);
+      if (!(await hasRoom())) return { shown, next: after };
+      shown.push(text);
+      after = position(row);
+    }
+    if (rows.length <= wanted) return { shown, next: null };
+    if (shown.length === limit) return { shown, next: after };
   }
-  return shown;
 }
 
 /** A route that answers a list page by page. */
@@ -118,12 +162,9 @@ export const list = <Item, Params extends TProperties = TProperties, Query exten
     query: { ...PAGE, ...query } as unknown as Query,
     responses: { 200: record({ [name]: Type.Array(item), next_cursor: NEXT_CURSOR }) },
     handle: async (context): Promise<Reply> => {
-      const { limit, after, cursorOf } = context.page;
-      // With the item that does not fit any more.
-      await context.takeBytes(Math.min(limit * itemBytes, PAGE_BYTES_MAX + itemBytes));
-      const rows = await read(context, { limit: limit + 1, after });
-      const shown = showFitting(rows.slice(0, limit), show);
-      const { next_cursor } = pageOf(rows, shown.length, (last) => cursorOf(position(last)));
-      return { status: 200, json: `{"${name}":[${shown.join(",")}],"next_cursor":${JSON.stringify(next_cursor)}}` };
+      const listed = { itemBytes, read: (page: ReadPage) => read(context, page), position, show };
+      const { shown, next } = await readPage(context, listed);
+      const cursor = next === null ? null : context.page.cursorOf(next);
+      return { status: 200, json: `{"${name}":[${shown.join(",")}],"next_cursor":${JSON.stringify(cursor)}}` };
     },
   });

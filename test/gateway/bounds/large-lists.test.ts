@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backends } from "../../../app/backends.js";
 import { listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
@@ -7,17 +8,25 @@ const CHANGES = 20;
 const PAGE_BYTES_MAX = 2 * 1_048_576;
 /** As JSON each of its characters takes six bytes. */
 const LONG = "\u0001".repeat(1_000);
+const USER = { namespace: "user_id", value: "u-1" };
 
 describe("A list of large items", () => {
-  let [reading, most] = [0, 0];
+  let [reads, latencyMs] = [0, 0];
   const counting = async <T>(read: () => Promise<T>): Promise<T> => {
-    most = Math.max(most, (reading += 1));
-    await sleep(20);
-    return read().finally(() => (reading -= 1));
+    reads += 1;
+    await sleep(latencyMs);
+    return read();
   };
   const wrap = (backends: Backends): Backends => {
     const { graph } = backends;
-    return { ...backends, graph: { ...graph, changes: (...given) => counting(() => graph.changes(...given)) } };
+    return {
+      ...backends,
+      graph: {
+        ...graph,
+        changes: (...given) => counting(() => graph.changes(...given)),
+        history: (...given) => counting(() => graph.history(...given)),
+      },
+    };
   };
   const app = useApp({}, { wrap });
   let workspace: TestWorkspace;
@@ -27,14 +36,14 @@ describe("A list of large items", () => {
     workspace = await app().workspace();
     for (let n = 0; n < CHANGES; n += 1) {
       const others = Array.from({ length: 19 }, (_, i) => ({ namespace: "cookie_id", value: `${n}-${i}${LONG}` }));
-      const identifiers = [{ namespace: "user_id", value: "u-1" }, ...others];
+      const identifiers = [USER, ...others];
       const { status, body, text } = await workspace.send("POST", "/v1/identify", { identifiers });
       assert.equal(status, 200, text);
       made.unshift(textAt(body, "change_id"));
       profileId = textAt(body, "profile_id");
     }
   });
-  beforeEach(() => ([reading, most] = [0, 0]));
+  afterEach(() => (latencyMs = 0));
 
   for (const [name, target, items, id] of [
     ["changes", () => "/v1/changes", "changes", "change_id"],
@@ -57,9 +66,50 @@ describe("A list of large items", () => {
       assert.ok(pages >= 1, `${pages + 1} pages`);
     });
 
-  it("takes its bytes before it reads: one of a workspace is made at a time", async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => workspace.send("GET", "/v1/changes?limit=100")));
+  it("is no reason to wait where the items are small", async () => {
+    const other = await app().workspace();
+    const identifiers = [USER, { namespace: "cookie_id", value: "c-1" }];
+    const { body } = await other.send("POST", "/v1/identify", { identifiers });
+    const target = `/v1/profiles/${textAt(body, "profile_id")}/history`;
+    latencyMs = 50;
+    const answers = await Promise.all(Array.from({ length: 200 }, () => other.send("GET", target)));
     for (const { status, text } of answers) assert.equal(status, 200, text);
-    assert.equal(most, 1);
+  });
+
+  it("is read in few steps where they are small, and has each once", async () => {
+    const other = await app().workspace();
+    const made: string[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const identifiers = [USER, { namespace: "cookie_id", value: `c-${n}` }];
+      made.unshift(textAt((await other.send("POST", "/v1/identify", { identifiers })).body, "change_id"));
+    }
+    reads = 0;
+    const { body } = await other.send("GET", "/v1/changes?limit=60");
+    assert.deepEqual(
+      listAt(body, "changes").map((item) => textAt(item, "change_id")),
+      made,
+    );
+    assert.equal(body["next_cursor"], null);
+    assert.ok(reads <= 3, `${reads} reads`);
+  });
+
+  it("leaves others their room: readers that do not read their page", async () => {
+    const key = await workspace.key("viewer");
+    const { port, hostname } = new URL(app().url);
+    latencyMs = 50;
+    const sockets = Array.from({ length: 60 }, () => {
+      const socket = connect(Number(port), hostname);
+      socket.pause().on("error", () => {});
+      return (socket.write(`GET /v1/changes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`), socket);
+    });
+    const other = await app().workspace();
+    try {
+      for (let n = 0; n < 30; n += 1) {
+        const { status, text } = await other.send("GET", "/v1/changes");
+        assert.equal(status, 200, text);
+      }
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
   });
 });
