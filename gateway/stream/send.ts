@@ -45,7 +45,8 @@ export async function sendLines({ request, response, lines, turn, isStopping }: 
 
   async function* content(): AsyncGenerator<Buffer> {
     try {
-      for (; next.done !== true && !isStopping(); next = await parts.next()) {
+      // A part without lines does not come to the response, which would else say so.
+      for (; next.done !== true && !isStopping() && !response.destroyed; next = await parts.next()) {
         const part = bytesOf(next.value);
         sent.lines += next.value.length;
         sent.bytes += part.length;

@@ -106,13 +106,15 @@ describe("An answer of any length", () => {
     await eventually("it is given up", () => sent?.outcome === "cut" && closed === 1);
   });
 
-  it("is given up also while there is nothing to send", async () => {
-    [pauseMs, partsMax, partBytes] = [5, 10_000, 0];
-    const leaving = new AbortController();
-    await fetch(`http://127.0.0.1:${port}/`, { signal: leaving.signal });
-    leaving.abort();
-    await eventually("it is given up", () => sent?.outcome === "cut" && closed === 1);
-  });
+  for (const coding of ["gzip", "identity"])
+    it(`is given up also while there is nothing to send: ${coding}`, async () => {
+      [pauseMs, partsMax, partBytes] = [5, 10_000, 0];
+      const leaving = new AbortController();
+      const headers = { "Accept-Encoding": coding };
+      await fetch(`http://127.0.0.1:${port}/`, { signal: leaving.signal, headers });
+      leaving.abort();
+      await eventually("it is given up", () => sent?.outcome === "cut" && closed === 1);
+    });
 
   // The last one, because a shutdown is for ever.
   it("ends in order when the process shuts down: the last line says that there is more", async () => {
