@@ -1,5 +1,6 @@
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
+import { CLIENT_LEFT } from "../http/bytes-in-flight.js";
 import type { Context } from "../route.js";
 
 export interface AtOnceOptions {
@@ -56,7 +57,7 @@ export function createAtOnce({ max, waitMs, refusal }: AtOnceOptions): AtOnce {
       const refuse = (): void => {
         clearTimeout(timer);
         line.waiting.delete(one);
-        reject(refusal());
+        reject(isGone() ? CLIENT_LEFT : refusal());
       };
       const timer = setTimeout(refuse, waitMs);
       const start = (): void => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../../core/errors.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
+import { CLIENT_LEFT } from "../../../gateway/http/bytes-in-flight.js";
 import { createAtOnce } from "../../../gateway/access/at-once.js";
 
 const refusal = (): AppError => new AppError("rate_limited", "Too many.");
@@ -80,7 +81,7 @@ describe("What a workspace may have under way at once", () => {
     await turn();
     ends[0]!();
     await first;
-    await assert.rejects(gone, refusal());
+    await assert.rejects(gone, CLIENT_LEFT);
     assert.equal(await next, "next");
     assert.equal(ends.length, 1);
   });
