@@ -5,7 +5,7 @@ import { ChangeLink } from "./evidence.js";
 import type { Change } from "./records.js";
 
 /** Of all that was reverted since, newest first, so much is looked at. */
-const PAGES_MAX = 10;
+const REVERTS_MAX = 1_000;
 
 interface Undone {
   /** The newest change that undid it; null: none did. */
@@ -14,7 +14,7 @@ interface Undone {
 
 async function findRevert(id: string, signal: AbortSignal): Promise<Undone> {
   let cursor: string | null = null;
-  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+  for (let seen = 0; seen < REVERTS_MAX;) {
     const path = `/v1/changes${queryOf({ outcome: "reverted", limit: 100, cursor })}`;
     const page: { readonly changes: readonly Change[]; readonly next_cursor: string | null } = await api(
       "GET",
@@ -25,6 +25,8 @@ async function findRevert(id: string, signal: AbortSignal): Promise<Undone> {
     const found = page.changes.find(({ reverts }) => reverts === id);
     if (found !== undefined) return { by: found.change_id };
     cursor = page.next_cursor;
+    // A page of large ones has few.
+    seen += page.changes.length;
     // An id begins with its time: what is older than the change did not undo it.
     if (cursor === null || (page.changes.at(-1)?.change_id ?? id) < id) return { by: null };
   }
