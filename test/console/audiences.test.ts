@@ -292,7 +292,7 @@ const rulesOf = (schema: string, other: string): readonly object[] => [
 
 const VOCABULARY: Vocabulary = {
   isTrait: () => true,
-  namespace: () => ({ normalize: (text: string) => text }),
+  isNamespace: () => true,
   schema: () => ({ declares: () => true, mayBeNumber: () => true }),
   audience: () => ({ conditions: 1, depth: 1, isCircular: false }),
 };
