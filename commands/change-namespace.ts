@@ -12,6 +12,7 @@ import {
   type Unregistered,
 } from "../core/identity/namespaces.js";
 import type { WorkspaceId } from "../core/ids.js";
+import { namespacesOf } from "../core/rule/rule.js";
 import type { Services } from "./services.js";
 
 /** Namespaces of a workspace besides the built-in ones and those that registered themselves, because every event reads all of them. */
@@ -25,15 +26,16 @@ export type NamespaceChanges = Partial<Pick<Namespace, "kind" | "normalization" 
  * (null: there is no such namespace).
  */
 export async function changeNamespace(
-  { catalog, identity }: Pick<Services, "catalog" | "identity">,
+  services: Pick<Services, "catalog" | "identity" | "audiences">,
   workspace: WorkspaceId,
   name: string,
   changes: NamespaceChanges,
   mayChange: (standing: Namespace | null) => boolean,
 ): Promise<{ readonly namespace: Namespace; readonly isNew: boolean }> {
   if (!NAMESPACE_NAME.test(name)) throw mismatch([{ path: "name", message: NAMESPACE_NAME_RULE }]);
+  const { catalog } = services;
   const stored = await catalog.namespaces(workspace);
-  const refusal = await whyNormalizationStays({ identity }, workspace, namespaceTable(stored).get(name), changes);
+  const refusal = await whyNormalizationStays(services, workspace, namespaceTable(stored).get(name), changes);
   let isNew = false;
   const namespace = await catalog.changeNamespace(workspace, name, (current, all) => {
     const standing = current ?? namespaceTable([]).get(name);
@@ -53,7 +55,7 @@ export async function changeNamespace(
 
 /** One that an export shows, in the place of what stands. What counts against it is what was added in the same way. */
 export async function restoreNamespace(
-  services: Pick<Services, "catalog" | "identity" | "limits">,
+  services: Pick<Services, "catalog" | "identity" | "audiences" | "limits">,
   workspace: WorkspaceId,
   namespace: Namespace,
 ): Promise<void> {
@@ -110,17 +112,21 @@ function requireMayRenormalize(standing: Namespace, refusal: string | null): voi
     throw new AppError("conflict", `${stays(standing)} an event or a call has named the namespace.`);
 }
 
-/** Null when the graph has nothing against it. It is asked only if the normalization would change. */
+/** Null when neither the graph nor an audience has anything against it. They are asked only if the normalization would change. */
 async function whyNormalizationStays(
-  { identity }: Pick<Services, "identity">,
+  { identity, audiences }: Pick<Services, "identity" | "audiences">,
   workspace: WorkspaceId,
   known: Namespace | undefined,
   changes: NamespaceChanges,
 ): Promise<string | null> {
   if (known === undefined || !renormalizes(known, changes))
     return "The namespace was just created, or its normalization was just changed. Read it again.";
-  const holds = await identity.hasIdentifiers(workspace, known.name);
-  return holds ? `${stays(known)} the namespace already has identifiers.` : null;
+  if (await identity.hasIdentifiers(workspace, known.name))
+    return `${stays(known)} the namespace already has identifiers.`;
+  // A rule that is stored holds its values as they were normalized then.
+  const set = await audiences.audiences(workspace);
+  const naming = set.audiences.find(({ rule }) => namespacesOf(rule).includes(known.name));
+  return naming === undefined ? null : `${stays(known)} the rule of audience ${naming.audienceId} names the namespace.`;
 }
 
 /**

@@ -14,7 +14,7 @@ import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { Task } from "./task.js";
 
 export interface ErasureDeps extends ContinueServices {
-  readonly catalog: Pick<CatalogStore, "findWorkspace" | "namespaces">;
+  readonly catalog: Pick<CatalogStore, "findWorkspace">;
   readonly purge: Purge;
 }
 

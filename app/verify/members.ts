@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readCompiled } from "../../commands/audiences/judged.js";
+import { compileAudiences } from "../../commands/audiences/judged.js";
 import { judgeAll, lookAtProfiles, type LookServices } from "../../commands/audiences/look.js";
 import type { Found } from "../../core/audience/look.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
@@ -131,7 +131,7 @@ async function* profilesOf(
 }
 
 async function wrongOf(
-  { services, findings }: MemberDeps,
+  { backends, services, findings }: MemberDeps,
   workspace: WorkspaceId,
   profileIds: readonly ProfileId[],
   { stored, readAt }: Seats,
@@ -139,7 +139,7 @@ async function wrongOf(
   const isDue = (profileId: ProfileId): boolean => (stored.get(profileId)?.due ?? Infinity) <= readAt;
   for (const _ of profileIds.filter(isDue)) findings.passedOver("profiles whose time to be looked at has come");
   const asked = profileIds.filter((profileId) => !isDue(profileId));
-  const by = await readCompiled(services, workspace);
+  const by = compileAudiences(await backends.audiences.audiences(workspace));
   const found = await judgeAll(services, workspace, { profileIds: asked, by, now: readAt });
   return asked.filter((profileId, n) => !agrees(stored.get(profileId) ?? NONE, found[n]!));
 }

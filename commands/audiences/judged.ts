@@ -1,15 +1,11 @@
 import { resolvedRules, type Audience, type AudienceSet } from "../../core/audience/audience.js";
-import type { Namespace } from "../../core/catalog/catalog.js";
 import { countingAudiences } from "../../core/audience/tallies.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { normalizeRule } from "../../core/rule/normalize.js";
 import { compileRule, type Judge, type Verdict } from "../../core/rule/judge.js";
 import { compileNeeds, type Needs } from "../../core/rule/needs.js";
 import type { Judgeable } from "../read-profile.js";
 import { readEventsOfEach, type AskedOfEach, type EventServices } from "../search/events.js";
 import { subjectOf } from "../search/subject.js";
-import { normalizerOf } from "../search/vocabulary.js";
-import type { Services } from "../services.js";
 
 /** An audience, ready to judge profiles. */
 export interface Compiled {
@@ -25,29 +21,18 @@ export interface CompiledSet {
 }
 
 /** The store answers the same object as long as nothing changed, so each rule is compiled once. */
-const compiled = new WeakMap<AudienceSet, { readonly by: readonly Namespace[]; readonly found: CompiledSet }>();
-const NO_NAMESPACES: readonly Namespace[] = [];
+const compiled = new WeakMap<AudienceSet, CompiledSet>();
 
-export interface RuleSources extends Pick<Services, "audiences"> {
-  readonly catalog: Pick<Services["catalog"], "namespaces">;
-}
-
-/** The audiences as they stand. A rule may be older than the normalization of a namespace that it names, so that is the one of now. */
-export async function readCompiled({ audiences, catalog }: RuleSources, workspace: WorkspaceId): Promise<CompiledSet> {
-  const set = await audiences.audiences(workspace);
-  return compileAudiences(set, set.audiences.length === 0 ? NO_NAMESPACES : await catalog.namespaces(workspace));
-}
-
-export function compileAudiences(set: AudienceSet, by: readonly Namespace[]): CompiledSet {
+export function compileAudiences(set: AudienceSet): CompiledSet {
   const known = compiled.get(set);
-  if (known?.by === by) return known.found;
-  const [rules, normalize] = [resolvedRules(set), normalizerOf(by)];
+  if (known !== undefined) return known;
+  const rules = resolvedRules(set);
   const all = set.audiences.map((audience) => {
-    const rule = normalizeRule(rules.get(audience.audienceId)!, normalize);
+    const rule = rules.get(audience.audienceId)!;
     return { audience, judge: compileRule(rule), needs: compileNeeds(rule) };
   });
   const found: CompiledSet = { set, all };
-  compiled.set(set, { by, found });
+  compiled.set(set, found);
   return found;
 }
 

@@ -8,18 +8,13 @@ import type { WalkedProfile } from "../../core/identity/pages.js";
 import { describeError } from "../../core/log.js";
 import { allow, readProfile, readWhole, wholeMax, type Judgeable } from "../read-profile.js";
 import type { Services } from "../services.js";
-import {
-  countedOf,
-  judgeProfiles,
-  readCompiled,
-  type CompiledSet,
-  type Judgement,
-  type RuleSources,
-} from "./judged.js";
+import { compileAudiences, countedOf, judgeProfiles, type CompiledSet, type Judgement } from "./judged.js";
 import { publishAll } from "./publish.js";
 
-export type LookServices = RuleSources &
-  Pick<Services, "seats" | "identity" | "profiles" | "events" | "tallies" | "limits" | "log">;
+export type LookServices = Pick<
+  Services,
+  "audiences" | "seats" | "identity" | "profiles" | "events" | "tallies" | "limits" | "log"
+>;
 
 /** They are read together, in a few calls: the embedded store answers at once, and more in one turn would hold up everybody. */
 const AT_ONCE = 8;
@@ -43,7 +38,7 @@ export async function lookAtProfiles(
   const saved = await lookAt(
     {
       claim: (profileIds) => seats.claim(workspace, claim, profileIds),
-      rules: () => readCompiled(services, workspace),
+      rules: async () => compileAudiences(await services.audiences.audiences(workspace)),
       judge: (profileIds, by: CompiledSet) => judgeAll(services, workspace, { profileIds, by, now }),
       save: (saves) => {
         isToPublish = saves.some(({ seat, entries }) => entries.length > 0 || isEmptySeat(seat));

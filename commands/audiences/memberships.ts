@@ -2,7 +2,7 @@ import type { Audience } from "../../core/audience/audience.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { Profile } from "../read-profile.js";
 import type { EventServices } from "../search/events.js";
-import { judgeProfile, readCompiled, type RuleSources } from "./judged.js";
+import { compileAudiences, judgeProfile } from "./judged.js";
 
 /** The audiences that a profile is in. */
 export interface Memberships {
@@ -15,11 +15,11 @@ const NONE: Memberships = { audiences: [], isPartial: false };
 
 /** Judges profiles by what was read of them. */
 export async function openMemberships(
-  services: EventServices & RuleSources,
+  services: EventServices,
   workspace: WorkspaceId,
   now: number,
 ): Promise<(profile: Profile) => Promise<Memberships>> {
-  const compiled = await readCompiled(services, workspace);
+  const compiled = compileAudiences(await services.audiences.audiences(workspace));
   const { all } = compiled;
   if (all.length === 0) return () => Promise.resolve(NONE);
   return async (profile) => {

@@ -1,12 +1,11 @@
 import { audienceWords, finderIn, type AudienceSet } from "../../core/audience/audience.js";
 import { mismatch } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import { normalizeRule } from "../../core/rule/normalize.js";
 import { parseRule } from "../../core/rule/parse.js";
 import { resolveRule } from "../../core/rule/resolve.js";
 import type { Rule } from "../../core/rule/rule.js";
 import type { Services } from "../services.js";
-import { normalizerOf, readVocabulary } from "./vocabulary.js";
+import { readVocabulary } from "./vocabulary.js";
 
 export type RuleServices = Pick<Services, "audiences" | "catalog">;
 
@@ -18,14 +17,13 @@ export interface ReadRule {
 
 /** A rule that belongs to no audience, with the rules of audiences in the place of references. */
 export async function readRule(services: RuleServices, workspace: WorkspaceId, given: unknown): Promise<ReadRule> {
-  const [words, set, namespaces] = await Promise.all([
+  const [words, set] = await Promise.all([
     readVocabulary(services, workspace, given),
     services.audiences.audiences(workspace),
-    services.catalog.namespaces(workspace),
   ]);
   const parsed = parseRule(given, "rule", { ...words, audience: audienceWords(set, null) });
   if ("errors" in parsed) throw mismatch(parsed.errors);
   const rule = resolveRule(parsed.rule, finderIn(set));
   if (rule === null) throw new Error("A rule refers to an audience that is not there.");
-  return { rule: normalizeRule(rule, normalizerOf(namespaces)), set };
+  return { rule, set };
 }

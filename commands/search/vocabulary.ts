@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Namespace, SchemaVersion } from "../../core/catalog/catalog.js";
-import { admit, namespaceTable } from "../../core/identity/namespaces.js";
+import type { SchemaVersion } from "../../core/catalog/catalog.js";
+import { admit } from "../../core/identity/namespaces.js";
 import type { SchemaId, WorkspaceId } from "../../core/ids.js";
-import type { Normalize } from "../../core/rule/normalize.js";
 import { CONDITIONS_MAX, DEPTH_MAX } from "../../core/rule/size.js";
 import type { SchemaWords, Vocabulary } from "../../core/rule/vocabulary.js";
 import { createWords } from "../../core/schema/words.js";
@@ -18,21 +17,19 @@ export type Words = Omit<Vocabulary, "audience">;
 /** What this rule of the workspace may name, but for audiences. Of its schemas only what the rule asks of them is kept. */
 export async function readVocabulary({ catalog }: Catalog, workspace: WorkspaceId, rule: unknown): Promise<Words> {
   const [traits, namespaces] = await Promise.all([catalog.traits(workspace), catalog.namespaces(workspace)]);
-  const table = namespaceTable(namespaces);
+  const table = withoutBlocked(namespaces);
   const schemas = new Map<string, SchemaWords | null>();
   for (const [schemaId, questions] of questionsIn(rule))
     schemas.set(schemaId, await readSchema({ catalog }, workspace, schemaId as SchemaId, questions));
   return {
     isTrait: (name) => traits.has(name),
-    isNamespace: (name) => table.has(name),
+    namespace: (name) =>
+      table.has(name)
+        ? // What is no value of the namespace was never stored, and is compared as it is.
+          { normalize: (value) => admit([{ path: "", namespace: name, value }], table).identifiers[0]?.value ?? value }
+        : null,
     schema: (schemaId) => schemas.get(schemaId) ?? null,
   };
-}
-
-/** What is no value of the namespace was never stored, and is compared as it is. */
-export function normalizerOf(namespaces: readonly Namespace[]): Normalize {
-  const table = withoutBlocked(namespaces);
-  return (namespace, value) => admit([{ path: "", namespace, value }], table).identifiers[0]?.value ?? value;
 }
 
 /** The paths of payloads that a rule asks about; one that a version of the schema answered with yes is no longer there. */

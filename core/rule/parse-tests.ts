@@ -18,7 +18,8 @@ export const below = (path: string, key: string): string => `${path}.${key.slice
 
 /** What the values of a field can be. What could never match is refused, because it is a mistake. */
 export type Kind =
-  | { readonly is: "any" | "instant" | "number" | "text" }
+  | { readonly is: "any" | "instant" | "number" }
+  | { readonly is: "text"; readonly normalize: (text: string) => string }
   /** A number that is always there. */
   | { readonly is: "sum" }
   /** Of a payload, which never changes: so no instant relative to the clock. */
@@ -103,7 +104,7 @@ function valueOf(given: unknown, kind: Kind): Scalar | Wrong {
       return typeof value === "number" ? value : { wrong: "must be a number" };
     case "text":
       if (value === null) return value;
-      return typeof value === "string" ? value : { wrong: "must be text" };
+      return typeof value === "string" ? kind.normalize(value) : { wrong: "must be text" };
     case "any":
     case "payload":
       break;

@@ -110,10 +110,11 @@ function fieldOf(key: string, vocabulary: Vocabulary): { readonly field: Field; 
     return vocabulary.isTrait(name)
       ? { field: { kind: "trait", name }, kind: { is: "any" } }
       : "is not a trait of this workspace";
-  if (dot > 0 && room === "identifiers")
-    return vocabulary.isNamespace(name)
-      ? { field: { kind: "identifier", name }, kind: { is: "text" } }
-      : "is not a namespace of this workspace";
+  if (dot > 0 && room === "identifiers") {
+    const words = vocabulary.namespace(name);
+    if (words === null) return "is not a namespace of this workspace";
+    return { field: { kind: "identifier", name }, kind: { is: "text", normalize: (text) => words.normalize(text) } };
+  }
   const timed = TIMED.find((one) => one === key);
   if (timed !== undefined) return { field: { kind: timed }, kind: { is: "instant" } };
   if (key === "event_count") return { field: { kind: key }, kind: { is: "number" } };

@@ -55,7 +55,7 @@ export interface AudienceReference {
 
 /** A rule that can be judged. */
 export type Rule = RuleOf<never>;
-/** A rule as it was written: it may refer to audiences, and has values of identifiers as they were given. */
+/** A rule as it was written: it may refer to audiences. */
 export type WrittenRule = RuleOf<AudienceReference>;
 
 /** How far back the rule itself looks at events of which schema (null: of any), milliseconds; null: ever. */
@@ -65,6 +65,13 @@ export function windowsOf(
   if (rule.kind === "not") return windowsOf(rule.part);
   if ("parts" in rule) return rule.parts.flatMap(windowsOf);
   return "tally" in rule ? [{ schemaId: rule.tally.schemaId, within: rule.within }] : [];
+}
+
+/** The namespaces whose identifiers the rule itself looks at. */
+export function namespacesOf(rule: WrittenRule): readonly string[] {
+  if (rule.kind === "not") return namespacesOf(rule.part);
+  if ("parts" in rule) return rule.parts.flatMap(namespacesOf);
+  return rule.kind === "field" && rule.field.kind === "identifier" ? [rule.field.name] : [];
 }
 
 /** The event conditions of the rule. */

@@ -3,7 +3,8 @@ import type { Problems } from "./parse-tests.js";
 /** The names that a rule of the workspace may use. */
 export interface Vocabulary {
   isTrait(name: string): boolean;
-  isNamespace(name: string): boolean;
+  /** Null: there is no such namespace. */
+  namespace(name: string): NamespaceWords | null;
   /** Null: there is no such schema. */
   schema(schemaId: string): SchemaWords | null;
   /** So long the events of the schema (null: of any) are kept, milliseconds; null: for ever. Absent: that is not asked. */
@@ -19,6 +20,11 @@ export interface AudienceWords {
   readonly depth: number;
   /** It refers to the audience that the rule is for. */
   readonly isCircular: boolean;
+}
+
+export interface NamespaceWords {
+  /** As it is stored. */
+  normalize(value: string): string;
 }
 
 /** Asked only of paths that the rule names. */

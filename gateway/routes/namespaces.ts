@@ -21,7 +21,7 @@ export const NAMESPACE_SETTINGS = {
 };
 const NAMESPACE = record({ name: Type.String(), ...NAMESPACE_SETTINGS });
 
-export function namespaceRoutes(services: Pick<Services, "catalog" | "identity">): readonly Route[] {
+export function namespaceRoutes(services: Pick<Services, "catalog" | "identity" | "audiences">): readonly Route[] {
   const access = { kind: "role", role: "viewer" } as const;
   const params = { name: nameOf("namespace") };
   const tableOf = async (workspace: WorkspaceId) => namespaceTable(await services.catalog.namespaces(workspace));

@@ -2,7 +2,6 @@ import { Type } from "typebox";
 import { lookUpProfiles } from "../../commands/search/look-up.js";
 import { memberUids, readLive, requireProfile, type Profile } from "../../commands/read-profile.js";
 import { PAGE_BYTES_MAX } from "../../commands/read-event.js";
-import type { RuleSources } from "../../commands/audiences/judged.js";
 import { openMemberships, type Memberships } from "../../commands/audiences/memberships.js";
 import type { EventServices } from "../../commands/search/events.js";
 import type { Caller, Services } from "../../commands/services.js";
@@ -164,7 +163,7 @@ export function profileRoutes(services: Services): readonly Route[] {
 
 /** Profiles as answers show them, each with the audiences that it is in by what was read of it. */
 export async function showProfiles(
-  services: EventServices & RuleSources,
+  services: EventServices,
   { workspace, now }: Pick<Caller, "workspace" | "now">,
   profiles: readonly Profile[],
 ) {

@@ -7,7 +7,7 @@ import type { WorkspaceId } from "../../core/ids.js";
 
 export interface AudienceDeps extends LookServices {
   readonly audiences: AudienceStore;
-  readonly catalog: Pick<CatalogStore, "isImporting" | "namespaces">;
+  readonly catalog: Pick<CatalogStore, "isImporting">;
   readonly marks: MarkStore;
   readonly movements: Pick<Movements, "moved" | "clearMoved">;
   /** Milliseconds since 1970. */

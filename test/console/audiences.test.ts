@@ -292,7 +292,7 @@ const rulesOf = (schema: string, other: string): readonly object[] => [
 
 const VOCABULARY: Vocabulary = {
   isTrait: () => true,
-  isNamespace: () => true,
+  namespace: () => ({ normalize: (text: string) => text }),
   schema: () => ({ declares: () => true, mayBeNumber: () => true }),
   audience: () => ({ conditions: 1, depth: 1, isCircular: false }),
 };

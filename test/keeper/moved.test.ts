@@ -40,7 +40,7 @@ function aCrowd(
   const deps = {
     log: { warn: () => undefined, error: () => undefined },
     now: () => 1,
-    catalog: { isImporting: async () => isImporting, namespaces: async () => [] },
+    catalog: { isImporting: async () => isImporting },
     marks: {
       marks: async () => marks,
       clear: async (gone: readonly Mark[]) => (marks = marks.filter((mark) => !gone.includes(mark))),

@@ -44,7 +44,7 @@ describe("Tallies that are being filled", () => {
     const set = await backends().audiences.audiences(id);
     const judged = async (filling: { readonly after: null } | null) => {
       const tallies = set.tallies.map((one) => ({ ...one, filling }));
-      const by = compileAudiences({ ...set, tallies }, []);
+      const by = compileAudiences({ ...set, tallies });
       const [found] = await judgeAll(services(), id, { profileIds: [profileId], by, now: Date.now() });
       return found!.kind === "live" ? found!.judged.map(({ is }) => is) : found!.kind;
     };

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { parseTimestamp } from "../../../core/event/time.js";
 import { countingOf, eventsOf, rowIn, type SeenEvent } from "../../../core/rule/events.js";
 import { compileRule, type Judge, type Subject } from "../../../core/rule/judge.js";
-import { normalizeRule } from "../../../core/rule/normalize.js";
 import { parseRule } from "../../../core/rule/parse.js";
 import { resolveRule } from "../../../core/rule/resolve.js";
 import type { AudienceWords, Vocabulary } from "../../../core/rule/vocabulary.js";
@@ -40,7 +39,12 @@ export const AUDIENCES: Readonly<Record<string, AudienceWords>> = {
 /** Traits a-d and city, schema `order`. */
 export const VOCABULARY: Vocabulary = {
   isTrait: (name) => ["a", "b", "c", "d", "city"].includes(name),
-  isNamespace: (name) => ["email", "x.y"].includes(name),
+  namespace: (name) =>
+    name === "email"
+      ? { normalize: (value) => value.toLowerCase() }
+      : name === "x.y"
+        ? { normalize: (value) => value }
+        : null,
   schema: (schemaId) => (schemaId === "order" ? words : null),
   audience: (audienceId) => AUDIENCES[audienceId] ?? null,
 };
@@ -50,7 +54,7 @@ export function ruleOf(given: unknown): Judge {
   assert.ok("rule" in parsed, JSON.stringify(parsed));
   const rule = resolveRule(parsed.rule, () => null);
   assert.ok(rule !== null);
-  return compileRule(normalizeRule(rule, (name, value) => (name === "email" ? value.toLowerCase() : value)));
+  return compileRule(rule);
 }
 
 export const errorsOf = (given: unknown) => {

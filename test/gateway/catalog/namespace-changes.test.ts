@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import type { Namespace } from "../../../core/catalog/catalog.js";
-import { changeNamespace, type NamespaceChanges } from "../../../commands/change-namespace.js";
-import type { Services } from "../../../commands/services.js";
-import { newId, type WorkspaceId } from "../../../core/ids.js";
+import type { WorkspaceId } from "../../../core/ids.js";
 import { BUILT_IN_NAMESPACES } from "../../../core/identity/namespaces.js";
 import { at, errorPaths, listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 import { aNamespace, putNamespace } from "../../support/builders.js";
-import { isAppError } from "../../support/errors.js";
 
 const BUILT_IN = BUILT_IN_NAMESPACES.map(({ name }) => name).toSorted();
 const EMAIL = { name: "email", kind: "person", normalization: "email", limit: null, priority: 500, blocked: [] };
@@ -236,6 +232,22 @@ describe("A namespace that is set", () => {
     assert.deepEqual(await used(), ["customer_id", "email", "phone", "user_id"]);
   });
 
+  it("keeps its normalization while the rule of an audience names it, which holds values as they were normalized", async () => {
+    await put("crm", {});
+    for (const namespace of ["crm", "customer_id"]) {
+      const rule = { $not: { $or: [{ event_count: 0 }, { [`identifiers.${namespace}`]: "Ada@Example.com" }] } };
+      const made = await workspace.send("POST", "/v1/audiences", { name: namespace, rule });
+      const audienceId = textAt(made.body, "audience_id");
+      const answer = await put(namespace, { normalization: "email" });
+      assert.deepEqual([answer.status, answer.body["code"]], [409, "conflict"], answer.text);
+      const expected = `normalization: stays none, because the rule of audience ${audienceId} names the namespace.`;
+      assert.equal(answer.body["detail"], expected);
+      assert.equal((await put(namespace, { normalization: "none", limit: 9 })).status, 200);
+      assert.equal((await workspace.send("DELETE", `/v1/audiences/${audienceId}`)).status, 204);
+      assert.equal((await put(namespace, { normalization: "email" })).status, 200);
+    }
+  });
+
   it("may get another normalization after a dry run, a validation and values that never link", async () => {
     const identifiers = [{ namespace: "user_id", value: "Ada@Example.com" }];
     assert.equal((await workspace.send("POST", "/v1/identify?dry_run=true", { identifiers })).status, 200);
@@ -262,58 +274,5 @@ describe("A namespace that is set", () => {
     await put("card", {});
     assert.deepEqual((await get("email", other)).body, EMAIL);
     assert.equal((await get("card", other)).status, 404);
-  });
-});
-
-describe("The normalization of a namespace", () => {
-  const card = aNamespace({ name: "card", normalization: "email" });
-
-  /** What the route knows before the change, what stands there at the change, and how often it asked the graph. */
-  function bench(known: readonly Namespace[], standing: Namespace | null, hasIdentifiers: boolean) {
-    const asked: string[] = [];
-    const services = {
-      catalog: {
-        namespaces: async () => known,
-        changeNamespace: async (
-          _: unknown,
-          __: string,
-          change: (current: Namespace | null, all: readonly Namespace[]) => Namespace,
-        ) => change(standing, known),
-      },
-      identity: {
-        hasIdentifiers: async (_: unknown, name: string) => {
-          asked.push(name);
-          return hasIdentifiers;
-        },
-      },
-    } as unknown as Services;
-    const put = async (changes: NamespaceChanges): Promise<"new" | "changed"> => {
-      const { isNew } = await changeNamespace(services, newId(), "card", changes, () => true);
-      return isNew ? "new" : "changed";
-    };
-    return { asked, put };
-  }
-
-  it("is looked up in the graph only when it would change", async () => {
-    const { asked, put } = bench([card], card, true);
-    const settings: readonly NamespaceChanges[] = [{}, { limit: 3 }, { normalization: "email", limit: 3 }];
-    for (const changes of settings) assert.equal(await put(changes), "changed");
-    assert.deepEqual(asked, []);
-    await assert.rejects(put({ normalization: "none" }), isAppError("conflict"));
-    assert.deepEqual(asked, ["card"]);
-    const fresh = bench([], null, true);
-    assert.equal(await fresh.put({ normalization: "phone" }), "new");
-    assert.deepEqual(fresh.asked, []);
-  });
-
-  it("does not change on the word of an answer that was about another one", async () => {
-    const fields = { normalization: "phone" } as const;
-    assert.equal(await bench([card], card, false).put(fields), "changed");
-    const changedMeanwhile = bench([{ ...card, normalization: "phone" }], card, false);
-    await assert.rejects(changedMeanwhile.put(fields), isAppError("conflict"));
-    const usedMeanwhile = bench([card], { ...card, used: true }, false);
-    await assert.rejects(usedMeanwhile.put(fields), isAppError("conflict"));
-    const cameMeanwhile = bench([], card, false);
-    await assert.rejects(cameMeanwhile.put(fields), isAppError("conflict"));
   });
 });
