@@ -75,7 +75,9 @@ export async function openDocuments(deps: {
       createMongoWebhookStore({ mongo }),
       createMongoRateWindows({ mongo }),
       createMongoStats({ mongo }),
-    ]).catch(nameServer);
+    ]).catch((error: unknown) => {
+      throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
+    });
   const windows = (): RateWindows =>
     createSharedWindows({
       shared,
@@ -98,11 +100,6 @@ export async function openDocuments(deps: {
     members: createMongoMemberCopying({ mongo }),
     place: createMongoPlace({ mongo, name: placeName(url) }),
   };
-}
-
-/** Of an error while the stores are opened. */
-function nameServer(error: unknown): never {
-  throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
 }
 
 /** Hosts and database, without user and password. */
