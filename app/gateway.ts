@@ -18,7 +18,7 @@ import type { MetricsPage } from "../gateway/http/page-router.js";
 import { createStages, type Stages } from "../gateway/http/stages.js";
 import type { Stopping } from "../gateway/http/stopping.js";
 import { createSlots } from "../gateway/stream/slots.js";
-import { createWorkspaceTurns } from "../gateway/http/workspace-turns.js";
+import { createWorkspaceTurns } from "../gateway/http/turns/workspace.js";
 import type { Route } from "../gateway/route.js";
 import { createRoutes } from "../gateway/routes.js";
 import { createSdkDoor } from "../gateway/sdk/door.js";

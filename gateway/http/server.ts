@@ -3,13 +3,14 @@ import type { Socket } from "node:net";
 import type { Express, Request, Response } from "express";
 import { AppError, type ErrorCode } from "../../core/errors.js";
 import type { Log } from "../../core/log.js";
+import { acceptFirst } from "./turns/accept-first.js";
 import { problemOf } from "./error-response.js";
 import { graftExpress } from "./fast-express.js";
 import { NO_METER, type RouteMeter } from "./meter.js";
 import { refuse, type Refusing } from "./refuse.js";
 import { SECURITY_HEADERS } from "./respond.js";
 import type { Stopping } from "./stopping.js";
-import { inTurns } from "./turns.js";
+import { inTurns } from "./turns/connection.js";
 
 export interface ServerOptions {
   readonly app: Express;
@@ -36,28 +37,27 @@ export function createServer({
   meter = NO_METER,
   log,
 }: ServerOptions): http.Server {
-  const handle = inTurns(app, {
+  const inTheirTurns = inTurns(app, {
     ...(stopping && { stopping }),
     stalledMs,
     refuse: (request, response) => refuse(log, request as Request, response as Response, overdue(), null),
   });
-  const server = http.createServer(
-    {
-      ...graftExpress(app, { meter, door: null }),
-      maxHeaderSize: headerBytesMax,
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      // With the default of 30 s a slow head could last six times its limit.
-      connectionsCheckingInterval: 1_000,
-      // Longer than the idle time of the usual load balancers, so that they close first and no request meets a closed socket.
-      keepAliveTimeout: 65_000,
-      insecureHTTPParser: false,
-      // Checked by us, so that its answer is a problem too.
-      requireHostHeader: false,
-      noDelay: true,
-    },
-    handle,
-  );
+  const server = http.createServer({
+    ...graftExpress(app, { meter, door: null }),
+    maxHeaderSize: headerBytesMax,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    // With the default of 30 s a slow head could last six times its limit.
+    connectionsCheckingInterval: 1_000,
+    // Longer than the idle time of the usual load balancers, so that they close first and no request meets a closed socket.
+    keepAliveTimeout: 65_000,
+    insecureHTTPParser: false,
+    // Checked by us, so that its answer is a problem too.
+    requireHostHeader: false,
+    noDelay: true,
+  });
+  const handle = acceptFirst(server, inTheirTurns);
+  server.on("request", handle);
   // The bytes of the head are the bound. With the default of 2,000 a header behind them is not seen, and so not refused when it repeats.
   server.maxHeadersCount = 0;
   // A client that asks first gets 100 only after its key was accepted: see readBody.

@@ -23,7 +23,7 @@ import { isDryRun, type MeteredResponse, type RouteMeter, type Served } from "./
 import type { Refusing } from "./refuse.js";
 import { sendReply } from "./respond.js";
 import { SHUTTING_DOWN } from "./stopping.js";
-import { isLarge } from "./workspace-turns.js";
+import { isLarge } from "./turns/workspace.js";
 import { bodyReader, paramsReader, queryReader } from "./validate.js";
 
 export interface StageDeps extends LineDeps {

@@ -6,7 +6,7 @@ import { contextOf } from "../access/context.js";
 import type { BytesInFlight } from "../http/bytes-in-flight.js";
 import type { Traced } from "../http/meter.js";
 import type { Stopping } from "../http/stopping.js";
-import type { EnterTurn } from "../http/workspace-turns.js";
+import type { EnterTurn } from "../http/turns/workspace.js";
 import type { Context, Lines, Route } from "../route.js";
 import { sendLines, type Sent } from "./send.js";
 import type { TakeSlot } from "./slots.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
-import { createWorkspaceTurns } from "../../../gateway/http/workspace-turns.js";
+import { createWorkspaceTurns } from "../../../gateway/http/turns/workspace.js";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

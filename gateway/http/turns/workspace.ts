@@ -1,4 +1,4 @@
-import type { WorkspaceId } from "../../core/ids.js";
+import type { WorkspaceId } from "../../../core/ids.js";
 
 /** So many requests of one workspace begin in one turn of the event loop while another workspace is active too. */
 const PER_TURN = 16;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Stopping } from "./stopping.js";
+import type { Stopping } from "../stopping.js";
 
 /** A connection is cut when its client takes nothing of an answer for this long. */
 const STALLED_MS = 15_000;

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import http from "node:http";
+import net from "node:net";
+import { once } from "node:events";
+import { listen } from "../../../app/listen.js";
+import { acceptFirst } from "../../../gateway/http/turns/accept-first.js";
+
+const REQUEST = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+describe("Connections that come together", () => {
+  let server: http.Server;
+  let port: number;
+  /** What happened, in its order. */
+  let seen: ("accepted" | "handled")[] = [];
+  let onHandled: () => void = () => {};
+  const clients: net.Socket[] = [];
+  beforeEach(async () => {
+    seen = [];
+    server = http.createServer();
+    server.on("connection", () => seen.push("accepted"));
+    const handle = acceptFirst(server, (_request, response) => {
+      seen.push("handled");
+      response.end();
+      onHandled();
+    });
+    server.on("request", handle);
+    port = await listen(server, "127.0.0.1", 0);
+  });
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  /** The operating system takes them at once; the server hears of them when this turn of the loop ends. */
+  const connect = (count: number): readonly net.Socket[] => {
+    const sockets = Array.from({ length: count }, () => net.connect({ port, host: "127.0.0.1" }));
+    for (const socket of sockets) {
+      socket.on("error", () => {}).resume();
+      socket.write(REQUEST);
+    }
+    clients.push(...sockets);
+    return sockets;
+  };
+  const handled = (count: number): Promise<void> =>
+    new Promise((resolve) => {
+      onHandled = () => {
+        if (seen.filter((what) => what === "handled").length === count) resolve();
+      };
+    });
+
+  it("are all taken before a request is handled, and each request is handled", async () => {
+    connect(40);
+    await handled(40);
+    assert.equal(seen.indexOf("handled"), 40);
+  });
+
+  it("do not hold up requests when they do not end", async () => {
+    connect(400);
+    await handled(400);
+    const taken = seen.indexOf("handled");
+    assert.ok(taken >= 30 && taken <= 70, `${taken} were taken before the first request was handled`);
+  });
+
+  it("do not hold up a request of a connection that stands", async () => {
+    const [first] = connect(1);
+    await handled(1);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    first!.write(REQUEST);
+    const [request] = (await once(server, "request")) as [http.IncomingMessage];
+    assert.equal(request.complete, true);
+    assert.deepEqual(seen, ["accepted", "handled", "handled"]);
+  });
+
+  it("that are gone when their turn comes are left out", async () => {
+    const sockets = connect(30);
+    let requests = 0;
+    server.on("request", ({ socket }) => {
+      requests += 1;
+      // As if its client had reset it.
+      if (requests === 1) socket.destroy();
+    });
+    await handled(29);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.deepEqual([requests, seen.filter((what) => what === "handled").length, sockets.length], [30, 29, 30]);
+  });
+});
