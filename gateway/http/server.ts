@@ -37,11 +37,6 @@ export function createServer({
   meter = NO_METER,
   log,
 }: ServerOptions): http.Server {
-  const inTheirTurns = inTurns(app, {
-    ...(stopping && { stopping }),
-    stalledMs,
-    refuse: (request, response) => refuse(log, request as Request, response as Response, overdue(), null),
-  });
   const server = http.createServer({
     ...graftExpress(app, { meter, door: null }),
     maxHeaderSize: headerBytesMax,
@@ -56,7 +51,11 @@ export function createServer({
     requireHostHeader: false,
     noDelay: true,
   });
-  const handle = acceptFirst(server, inTheirTurns);
+  const handle = inTurns(acceptFirst(server, app), {
+    ...(stopping && { stopping }),
+    stalledMs,
+    refuse: (request, response) => refuse(log, request as Request, response as Response, overdue(), null),
+  });
   server.on("request", handle);
   // The bytes of the head are the bound. With the default of 2,000 a header behind them is not seen, and so not refused when it repeats.
   server.maxHeadersCount = 0;

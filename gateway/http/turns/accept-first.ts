@@ -2,32 +2,38 @@ import type { RequestListener, Server } from "node:http";
 
 /** So many connections are taken before the requests that came meanwhile are handled, so that a flood of connections holds up nobody. */
 const ACCEPTED_PER_ROUND = 64;
+/** And no longer than this: what else a turn of the loop does may take its time. */
+const ROUND_MS = 100;
 
 /**
  * Takes the connections that wait in the operating system before it handles requests. Each turn of the event loop accepts one
  * (libuv 1.46), and a turn of a busy process is as long as the requests of all connections before it: of 300 clients that came at once
- * to a process with an eighth of a core, 160 had no answer after 25 s. While no connection comes, a request is handled at once.
+ * to a process with an eighth of a core, 160 had no answer after 25 s. While no connection comes, a request is handled at once. Must get
+ * one request of each connection at a time: what a client sends behind it would be read without a bound.
  */
-export function acceptFirst(server: Server, handle: RequestListener): RequestListener {
+export function acceptFirst(server: Server, handle: RequestListener, roundMs = ROUND_MS): RequestListener {
   const waiting: Parameters<RequestListener>[] = [];
   let isAccepting = false;
-  /** Of this round, and of this turn. */
+  let begunAt = 0;
+  /** Of this round, and whether one came in this turn. */
   let [accepted, isNew] = [0, false];
 
   const turn = (): void => {
-    if (isNew && accepted < ACCEPTED_PER_ROUND) {
+    if (isNew && accepted < ACCEPTED_PER_ROUND && performance.now() - begunAt < roundMs) {
       isNew = false;
       setImmediate(turn);
       return;
     }
     [isAccepting, accepted, isNew] = [false, 0, false];
-    for (const [request, response] of waiting.splice(0)) if (!request.socket.destroyed) handle(request, response);
+    // Its client is gone, or was told that what it sent is no HTTP.
+    for (const [request, response] of waiting.splice(0)) if (request.socket.writable) handle(request, response);
   };
   server.on("connection", () => {
     accepted += 1;
     isNew = true;
     if (isAccepting) return;
     isAccepting = true;
+    begunAt = performance.now();
     setImmediate(turn);
   });
   return (request, response) => {

@@ -6,12 +6,16 @@ import type { Stopping } from "../stopping.js";
 const STALLED_MS = 15_000;
 /** Stalled clients are looked for so many times in that time. */
 const LOOKS = 30;
+/** Of all connections, some 3 KB each. One read of a connection may bring 2,400, before it can be paused. */
+const BEHIND_MAX = 20_000;
 
 export interface TurnsOptions {
   readonly stopping?: Stopping;
   /** Answers a request that cannot be handled in time. */
   readonly refuse: (request: IncomingMessage, response: ServerResponse) => void;
   readonly stalledMs?: number | undefined;
+  /** Requests that may stand behind others, of all connections; 20,000 unless a test says otherwise. */
+  readonly behindMax?: number | undefined;
 }
 
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse];
@@ -35,9 +39,15 @@ interface Line {
 /**
  * The requests of one connection, one after the other: the next one begins when the client has taken the answer before it, and until
  * then no more of the connection is read. Otherwise a client that pipelines and never reads would have all its answers in our memory.
+ * A connection that sends more while too many stand behind others, of all connections together, is cut.
  */
-export function inTurns(handle: RequestListener, { stopping, refuse, stalledMs }: TurnsOptions): RequestListener {
+export function inTurns(
+  handle: RequestListener,
+  { stopping, refuse, stalledMs, behindMax = BEHIND_MAX }: TurnsOptions,
+): RequestListener {
   const lines = new WeakMap<Socket, Line>();
+  /** Behind others, on all connections. */
+  let standing = 0;
   const watch = watchStalled(stalledMs ?? STALLED_MS);
   stopping?.begun.addEventListener("abort", () => {
     for (const { response, behind } of watch.underWay()) if (behind.length === 0) makeLast(response);
@@ -58,13 +68,16 @@ export function inTurns(handle: RequestListener, { stopping, refuse, stalledMs }
     const next = (): void => {
       line.response = null;
       const exchange = line.behind.shift();
-      if (exchange === undefined || socket.destroyed) return;
+      if (exchange === undefined) return;
+      standing -= 1;
+      if (socket.destroyed) return;
       if (line.behind.length === 0) socket.resume();
       begin(line, exchange);
     };
     const line: Line = { socket, behind: [], response: null, taken: -1, since: 0, next };
     lines.set(socket, line);
     watch.add(line);
+    socket.once("close", () => (standing -= line.behind.splice(0).length));
     return line;
   };
 
@@ -75,6 +88,10 @@ export function inTurns(handle: RequestListener, { stopping, refuse, stalledMs }
     const underWay = Reflect.get(socket, "_httpMessage") as ServerResponse | null;
     // What was read is answered, so the answer before it cannot be the last.
     if (underWay?.headersSent === false) underWay.shouldKeepAlive = true;
+    // Node tells of all that came with the read that was cut.
+    if (socket.destroyed) return;
+    if (standing >= behindMax) return void socket.destroy();
+    standing += 1;
     if (line.behind.push([request, response]) === 1) keepPaused(line);
   };
 }

@@ -5,6 +5,8 @@ import { once } from "node:events";
 import { listen } from "../../../app/listen.js";
 import { acceptFirst } from "../../../gateway/http/turns/accept-first.js";
 
+/** A slow machine takes 64 connections in it. */
+const ROUND_MS = 60_000;
 const REQUEST = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
 describe("Connections that come together", () => {
@@ -18,11 +20,15 @@ describe("Connections that come together", () => {
     seen = [];
     server = http.createServer();
     server.on("connection", () => seen.push("accepted"));
-    const handle = acceptFirst(server, (_request, response) => {
-      seen.push("handled");
-      response.end();
-      onHandled();
-    });
+    const handle = acceptFirst(
+      server,
+      (_request, response) => {
+        seen.push("handled");
+        response.end();
+        onHandled();
+      },
+      ROUND_MS,
+    );
     server.on("request", handle);
     port = await listen(server, "127.0.0.1", 0);
   });
@@ -59,6 +65,33 @@ describe("Connections that come together", () => {
     await handled(400);
     const taken = seen.indexOf("handled");
     assert.ok(taken >= 30 && taken <= 70, `${taken} were taken before the first request was handled`);
+  });
+
+  it("do not hold up requests for longer than a round may last", async () => {
+    const short = http.createServer();
+    let taken = 0;
+    let takenBefore = 0;
+    short.on("connection", () => {
+      taken += 1;
+      for (const since = performance.now(); performance.now() - since < 10;);
+    });
+    const answered = new Promise<void>((resolve) => {
+      const handle = acceptFirst(
+        short,
+        (_request, response) => {
+          takenBefore ||= taken;
+          response.end(resolve);
+        },
+        50,
+      );
+      short.on("request", handle);
+    });
+    port = await listen(short, "127.0.0.1", 0);
+    connect(40);
+    await answered;
+    assert.ok(takenBefore >= 1 && takenBefore <= 10, `${takenBefore} were taken before the first request was handled`);
+    short.closeAllConnections();
+    short.close();
   });
 
   it("do not hold up a request of a connection that stands", async () => {

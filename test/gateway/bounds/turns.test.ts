@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import type http from "node:http";
+import http from "node:http";
 import net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import express from "express";
 import { listen } from "../../../app/listen.js";
 import { sendReply } from "../../../gateway/http/respond.js";
 import { createServer } from "../../../gateway/http/server.js";
+import { inTurns } from "../../../gateway/http/turns/connection.js";
 
 const MIB = 1_048_576;
 const STALLED_MS = 500;
@@ -76,6 +77,23 @@ describe("The requests of one connection", () => {
     socket.destroy();
   });
 
+  it("are not read ahead either while further connections come, which are taken before requests are handled", async () => {
+    let [connections, connectionsBefore] = [0, 0];
+    server.on("connection", () => (connections += 1));
+    server.on("request", () => (connectionsBefore = handled === 0 ? connections : connectionsBefore));
+    const sockets = Array.from({ length: 40 }, () => net.connect({ port, host: "127.0.0.1" }));
+    for (const [n, socket] of sockets.entries()) {
+      socket.on("error", () => {}).resume();
+      socket.write(get("/10").repeat(n === 20 ? 40_000 : 1));
+    }
+    const areHandled = (): boolean => handled >= 40;
+    while (!areHandled()) await sleep(1);
+    // All 40, unless the machine is very slow; 2 if each turn handled what it read.
+    assert.ok(connectionsBefore > 6, `${connectionsBefore} connections before the first request was handled`);
+    assert.ok(waiting < ONE_READ + 40, `${waiting} read ahead`);
+    for (const socket of sockets) socket.destroy();
+  });
+
   it("wait, and are not even read, while the client does not take its answers", async () => {
     const socket = await connect();
     socket.pause();
@@ -126,5 +144,32 @@ describe("The requests of one connection", () => {
     await takeUpTo(24 * MIB);
     assert.ok(socket.bytesRead >= 24 * MIB, `${socket.bytesRead} bytes came`);
     socket.destroy();
+  });
+
+  it("are bounded for all connections together: one that sends beyond it is cut, and has room again once others end", async () => {
+    const bounded = http.createServer();
+    const never = inTurns(() => {}, { refuse: () => {}, behindMax: 100 });
+    bounded.on("request", never);
+    const taken: net.Socket[] = [];
+    bounded.on("connection", (socket) => taken.push(socket));
+    port = await listen(bounded, "127.0.0.1", 0);
+    const open = async (requests: number) => {
+      const socket = await connect();
+      socket.write(get("/").repeat(requests));
+      await sleep(50);
+      return socket.resume();
+    };
+    const first = await open(61);
+    const second = await open(61);
+    await sleep(50);
+    assert.deepEqual([first.destroyed, second.destroyed], [false, true]);
+    taken[0]!.destroy();
+    await sleep(50);
+    const third = await open(101);
+    await sleep(50);
+    assert.equal(third.destroyed, false);
+    third.destroy();
+    bounded.closeAllConnections();
+    bounded.close();
   });
 });
