@@ -133,6 +133,24 @@ describeConsole("what is refused", (console) => {
     await page.locator(".live-row").waitFor();
   });
 
+  it("names its schema, and leads there only where there is one", async () => {
+    const workspace = await fresh();
+    await settings(workspace, { keep_rejects: true });
+    const schemaId = await workspace.schema();
+    await workspace.collect(schemaId, { email: 7 });
+    await workspace.collect("ordr", { email: "ada@example.com" });
+    await letters(workspace, 2);
+    const { page, look } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
+    await page.getByRole("cell", { name: schemaId }).getByRole("link").waitFor();
+    const unregistered = page.getByRole("row", { name: "ordr" });
+    await unregistered.getByText("was not registered").waitFor();
+    assert.equal(await unregistered.getByRole("link").count(), 0);
+    await look("dead-letter-unregistered");
+    await unregistered.getByRole("button", { name: "Details" }).click();
+    await page.getByRole("dialog").getByText("was not registered").waitFor();
+    assert.equal(await page.getByRole("dialog").getByRole("link", { name: "ordr" }).count(), 0);
+  });
+
   it("is not offered for a replay while it is refused still: that and why is told", async () => {
     const workspace = await fresh();
     await settings(workspace, { keep_rejects: true });

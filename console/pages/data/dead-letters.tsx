@@ -190,7 +190,10 @@ export function Page({ query }: PageProps): JSX.Element {
                 </span>
               ),
             },
-            { name: "Schema", show: (letter) => <SchemaLink of={letter} /> },
+            {
+              name: "Schema",
+              show: (letter) => <SchemaLink of={letter} wrongs={letter.error === null ? [] : [letter.error]} />,
+            },
             {
               name: "Event",
               show: ({ event_id: id }) =>

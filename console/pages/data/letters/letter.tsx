@@ -2,8 +2,22 @@ import type { JSX } from "preact";
 import { useQuery } from "../../../api/hooks.js";
 import { withPayload } from "../../../api/raw.js";
 import type { DeadLetter, WholeLetter } from "../../../api/records.js";
+import type { ErrorItem } from "../../../api/types.js";
 import { href } from "../../../state/router.js";
-import { Errors, Badge, Dialog, Empty, Facts, Id, KeyId, Loaded, Message, Sent, Time } from "../../../ui/kit.js";
+import {
+  Badge,
+  Dialog,
+  Empty,
+  Errors,
+  Facts,
+  Id,
+  KeyId,
+  Loaded,
+  Message,
+  Sent,
+  Time,
+  visible,
+} from "../../../ui/kit.js";
 import { NO_SCHEMA } from "../refused.js";
 
 /** The console has one word for what the service did not take. */
@@ -16,16 +30,28 @@ export const Reason = ({ reason }: { readonly reason: string }): JSX.Element => 
 /** What an event is kept under that named none: of the API, and of an SDK. */
 const UNNAMED: ReadonlySet<string> = new Set(["unknown", "sdk.unknown"]);
 
-export const SchemaLink = ({
+/** Of an event whose schema the workspace did not have: its page would say that there is none. */
+const isUnregistered = ({ path, message }: ErrorItem): boolean =>
+  path === "schema_id" && message === "is not a schema of this workspace";
+
+/** `wrongs` is what is known of its errors. */
+export function SchemaLink({
   of: { schema_id: id, reason },
+  wrongs,
 }: {
   readonly of: Pick<DeadLetter, "schema_id" | "reason">;
-}): JSX.Element =>
-  id === null || (UNNAMED.has(id) && (reason === "rejected" || reason === "quarantined")) ? (
-    <span class="soft">{NO_SCHEMA}</span>
-  ) : (
-    <a href={href("/schemas/:id", { id })}>{id}</a>
+  readonly wrongs: readonly ErrorItem[];
+}): JSX.Element {
+  if (id === null || (UNNAMED.has(id) && (reason === "rejected" || reason === "quarantined")))
+    return <span class="soft">{NO_SCHEMA}</span>;
+  if (!wrongs.some(isUnregistered)) return <a href={href("/schemas/:id", { id })}>{id}</a>;
+  return (
+    <span class="stack-tight">
+      <bdi class="break">{visible(id)}</bdi>
+      <span class="soft small">was not registered</span>
+    </span>
   );
+}
 
 /** All that is known of one, over the list. */
 export function Letter({ id, onClose }: { readonly id: string; readonly onClose: () => void }): JSX.Element {
@@ -52,7 +78,7 @@ export function Letter({ id, onClose }: { readonly id: string; readonly onClose:
             <Facts
               facts={[
                 ["Reason", reasonWords(whole.reason)],
-                ["Schema", <SchemaLink key="s" of={whole} />],
+                ["Schema", <SchemaLink key="s" of={whole} wrongs={whole.errors} />],
                 ["Event", whole.event_id === null ? "none" : <Id key="e" id={whole.event_id} what="the event id" />],
                 ["Key", whole.key_id === null ? "unknown" : <KeyId key="k" id={whole.key_id} />],
                 ["Received", whole.received_at === null ? "unknown" : <Time key="t" at={whole.received_at} isExact />],
