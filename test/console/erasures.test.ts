@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describeConsole } from "../support/console/console.js";
 import { DRAWN } from "../support/console/crawl.js";
-import type { TestWorkspace } from "../support/service/app.js";
+import { textAt, type TestWorkspace } from "../support/service/app.js";
 
 describeConsole("erasures", (console) => {
   const people = async (...emails: readonly string[]): Promise<TestWorkspace> => {
@@ -24,15 +24,18 @@ describeConsole("erasures", (console) => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Namespace").selectOption("email");
     await dialog.getByLabel("Value").fill("eve@example.com");
-    await dialog.getByText("New events do not bring the person back, until you readmit them.").waitFor();
-    await dialog.getByLabel("Keep the person out").check();
     await dialog.getByRole("button", { name: "See what would go" }).click();
     await dialog.getByText("1 cookie_id, 1 email").or(dialog.getByText("1 email, 1 cookie_id")).waitFor();
     await dialog.getByText("1 event", { exact: true }).waitFor();
+    await dialog.getByText("New events do not bring the person back, until you readmit them.").waitFor();
+    await dialog.getByLabel("Keep the person out").check();
     await look("erasure-plan");
+    await dialog.getByLabel("I know that nobody can undo this").check();
     await dialog.getByRole("button", { name: "Erase forever" }).click();
     await page.getByText("The person is erased.").waitFor();
-    await page.getByText("kept out").waitFor();
+    await page.getByRole("heading", { name: "Receipt of an erasure" }).waitFor();
+    await page.getByRole("link", { name: "All erasures" }).click();
+    await page.getByRole("cell", { name: "kept out" }).waitFor();
     await page.getByLabel("Namespace").selectOption("email");
     await page.getByLabel("Value").fill("eve@example.com");
     await page.getByRole("button", { name: "Check" }).click();
@@ -69,11 +72,14 @@ describeConsole("erasures", (console) => {
     await value.fill("ada@example.com");
     await dialog.getByRole("button", { name: "See what would go" }).click();
     await value.fill("bob@example.com");
-    const answered = page.waitForResponse("**/v1/erasures?dry_run=true");
+    const look = dialog.getByRole("button", { name: "See what would go" });
+    await look.waitFor();
     letGo();
-    await answered;
-    await dialog.getByRole("button", { name: "See what would go" }).click({ timeout: 10_000 });
-    await dialog.getByRole("button", { name: "Erase forever" }).waitFor();
+    await page.evaluate(DRAWN);
+    const plan = dialog.getByText("This is deleted, and nothing shows the person any more:");
+    assert.equal(await plan.count(), 0);
+    await look.click({ timeout: 10_000 });
+    await plan.waitFor();
   });
 
   it("begin and are looked up also where the value was typed before the namespaces came", async () => {
@@ -92,7 +98,7 @@ describeConsole("erasures", (console) => {
     await dialog.getByLabel("Value").fill("ada@example.com");
     letGo();
     await dialog.getByRole("button", { name: "See what would go" }).click({ timeout: 10_000 });
-    await dialog.getByRole("button", { name: "Erase forever" }).waitFor();
+    await dialog.getByText("This is deleted").waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Leave" }).click();
     await page.getByRole("button", { name: "Check" }).click({ timeout: 10_000 });
@@ -115,24 +121,50 @@ describeConsole("erasures", (console) => {
     await dialog.locator("button[type=submit]:enabled").waitFor();
     await page.keyboard.press("Enter");
     const erase = dialog.getByRole("button", { name: "Erase forever" });
-    await erase.waitFor();
+    const sure = dialog.getByLabel("I know that nobody can undo this");
+    await sure.focus();
+    await page.keyboard.press("Space");
     const identifiers = ["eve@example.com", "ada@example.com"].map((value) => ({ namespace: "email", value }));
     assert.equal((await workspace.send("POST", "/v1/identify", { identifiers })).body["outcome"], "merged");
     await erase.focus();
     await page.keyboard.press("Enter");
-    await dialog.getByRole("alert").waitFor();
+    await dialog.getByText("The person changed since this was shown here.").waitFor();
     // A browser tells of each refused request.
     assert.equal(wrongs.length, 1);
     (wrongs as string[]).splice(0);
     assert.deepEqual((await workspace.send("GET", "/v1/erasures")).body["erasures"], []);
     await dialog.getByLabel("Value").focus();
-    await page.keyboard.press("End");
-    await page.keyboard.type(" ");
     await page.keyboard.press("Enter");
     await dialog.getByText("2 email").waitFor();
+    assert.ok(await erase.isDisabled());
+    await sure.focus();
+    await page.keyboard.press("Space");
     await erase.focus();
     await page.keyboard.press("Enter");
     await page.getByText("The person is erased.").waitFor();
+  });
+
+  it("are begun in the same words on the page of the profile and here", async () => {
+    const workspace = await people("eve@example.com");
+    const identifiers = [{ namespace: "email", value: "eve@example.com" }];
+    const { body } = await workspace.send("POST", "/v1/identify", { identifiers });
+    const { page, go } = await console().open(workspace, { path: `/profiles/${textAt(body, "profile_id")}` });
+    const dialog = page.getByRole("dialog");
+    const words = async (): Promise<string> => {
+      await dialog.getByLabel("I know that nobody can undo this").waitFor();
+      return dialog.innerText();
+    };
+    await page.getByRole("button", { name: "Erase…" }).click();
+    const ofProfile = (await words()).split("\n");
+    await page.keyboard.press("Escape");
+    await go("/erasures");
+    await page.getByRole("button", { name: "Erase a person" }).click();
+    await dialog.getByLabel("Namespace").selectOption("email");
+    await dialog.getByLabel("Value").fill("eve@example.com");
+    await dialog.getByRole("button", { name: "See what would go" }).click();
+    const here = (await words()).split("\n");
+    assert.deepEqual(here.slice(here.length - ofProfile.length + 1), ofProfile.slice(1));
+    assert.equal(here[0], ofProfile[0]);
   });
 
   it("stay when they are read again, all pages that somebody asked for, with one more that was added", async () => {

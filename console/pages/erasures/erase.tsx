@@ -1,79 +1,171 @@
 import type { JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useAnswer } from "../../api/answer.js";
 import { useAction } from "../../api/hooks.js";
-import { api, tagged } from "../../api/http.js";
+import { api, ApiError, tagged } from "../../api/http.js";
 import type { Identifier } from "../../api/types.js";
-import { href } from "../../state/router.js";
+import { href, useGo } from "../../state/router.js";
 import { useUnsaved, whenFree } from "../../state/unsaved.js";
-import { Button, count, Dialog, Failure, Facts, Form, Id, Message, notify, wrongOf } from "../../ui/kit.js";
+import {
+  Button,
+  CheckField,
+  count,
+  Dialog,
+  Facts,
+  Failure,
+  Form,
+  Id,
+  Loaded,
+  Message,
+  notify,
+  wrongOf,
+} from "../../ui/kit.js";
 import { IdentifierFields, needsOf, useNamespaces, wholeOf } from "../people/parts/choose.js";
 import type { Plan } from "./records.js";
-import { Counts, KeepOut } from "./shown.js";
+import { Counts } from "./shown.js";
 
-interface Seen {
-  readonly plan: Plan;
-  /** What would go must still be that when it goes. */
-  readonly tag: string | null;
-}
+/** Who: as the service is asked. */
+type Target = { readonly profile_id: string } | { readonly identifiers: readonly Identifier[] };
 
-/** Erases by an identifier: first it is looked at what would go, and then only that goes. */
-export function Erase({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }): JSX.Element {
-  const { names } = useNamespaces();
-  const [typed, setTyped] = useState<Identifier>({ namespace: "", value: "" });
-  const [suppress, setSuppress] = useState(false);
-  const [seen, setSeen] = useState<Seen | null>(null);
-  const given = wholeOf(names, typed);
-  const body = { identifiers: [given], suppress };
-  useUnsaved(given.value !== "" || suppress);
-  const close = (): void => whenFree(onClose);
-  const asked = useRef(typed);
-  asked.current = typed;
-  const looking = useAction(async () => {
-    const { answer: plan, tag } = await tagged<Plan>("POST", "/v1/erasures?dry_run=true", body);
-    // Another person may stand in the fields by now, who would be erased.
-    if (asked.current === typed) setSeen({ plan, tag });
+const PATH = "/v1/erasures";
+
+/** Erases the person of a profile, or of an identifier that is typed here: shows what would go, and erases only that. */
+export function Erase({
+  profileId,
+  onClose,
+}: {
+  readonly profileId?: string;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const [target, setTarget] = useState<Target | null>(profileId === undefined ? null : { profile_id: profileId });
+  const [isKeptOut, setKeptOut] = useState(false);
+  const [isSure, setSure] = useState(false);
+  const {
+    data: seen,
+    error,
+    again,
+  } = useAnswer(target === null ? null : JSON.stringify(target), async (signal) => {
+    const { answer: plan, tag } = await tagged<Plan>("POST", `${PATH}?dry_run=true`, target, { signal });
+    return { plan, tag };
   });
   const erasing = useAction(async () => {
-    const tag = seen?.tag ?? null;
-    await api("POST", "/v1/erasures", body, { headers: { ...(tag !== null && { "If-Match": tag }) } });
-    notify("The person is erased. The receipt says when that is completed.");
-    onDone();
+    // What would go must still be that when it goes.
+    const headers = { ...((seen?.tag ?? null) !== null && { "If-Match": seen!.tag! }) };
+    return api<{ readonly erasure_id: string }>("POST", PATH, { ...target, suppress: isKeptOut }, { headers });
   });
-  const change = (next: Identifier): void => {
-    setTyped(next);
-    setSeen(null);
-    looking.reset();
-    erasing.reset();
+  const go = useGo();
+  const erase = async (): Promise<void> => {
+    const done = await erasing.run();
+    if (done === undefined) return;
+    notify("The person is erased. This is the receipt.");
+    go(href("/erasures/:id", { id: done.erasure_id }));
   };
+  const look = (next: Target | null): void => {
+    erasing.reset();
+    setSure(false);
+    setTarget(next);
+    again();
+  };
+  const close = (): void => whenFree(onClose);
+  const isOther = erasing.error instanceof ApiError && erasing.error.problem.status === 412;
   return (
-    <Dialog title="Erase a person" onClose={close} isBusy={erasing.isBusy}>
-      <Form onSubmit={() => void looking.run()}>
-        <IdentifierFields
-          label="An identifier of the person"
-          names={names}
-          value={given}
-          wrong={wrongOf(looking.error, "identifiers.0.value")}
-          onChange={change}
-        />
-        <KeepOut checked={suppress} onChange={setSuppress} />
-        <Failure error={looking.error ?? erasing.error} />
-        {seen !== null && <Planned plan={seen.plan} />}
-        <div class="form-actions">
-          {seen === null ? (
-            <Button kind="primary" type="submit" isBusy={looking.isBusy} needs={needsOf(names, given)}>
-              See what would go
-            </Button>
-          ) : (
-            <Button kind="danger" isBusy={erasing.isBusy} onClick={() => void erasing.run()}>
-              Erase forever
-            </Button>
-          )}
+    <Dialog
+      title="Erase a person"
+      onClose={close}
+      isBusy={erasing.isBusy}
+      foot={
+        <>
           <Button disabled={erasing.isBusy} onClick={close}>
             Cancel
           </Button>
-        </div>
-      </Form>
+          <Button
+            kind="danger"
+            icon="erase"
+            disabled={!isSure || seen === null}
+            isBusy={erasing.isBusy}
+            onClick={() => void erase()}
+          >
+            Erase forever
+          </Button>
+        </>
+      }
+    >
+      {profileId === undefined && (
+        <Whom
+          wrong={wrongOf(error, "identifiers.0.value")}
+          isBusy={target !== null && seen === null && error === null}
+          onAsk={(one) => look({ identifiers: [one] })}
+          onChange={() => look(null)}
+        />
+      )}
+      {target !== null && (
+        <Loaded data={seen} error={error} reload={again} lines={5}>
+          {({ plan }) => <Planned plan={plan} />}
+        </Loaded>
+      )}
+      {seen !== null && (
+        <>
+          <CheckField
+            label="Keep the person out"
+            hint="New events do not bring the person back, until you readmit them. Otherwise a new event begins a new profile."
+            checked={isKeptOut}
+            onChange={setKeptOut}
+          />
+          <CheckField label="I know that nobody can undo this" checked={isSure} onChange={setSure} />
+        </>
+      )}
+      {isOther ? (
+        <Message tone="warn">
+          <span>The person changed since this was shown here. Look at what would go now.</span>
+          <div>
+            <Button isSmall onClick={() => look(target)}>
+              Look again
+            </Button>
+          </div>
+        </Message>
+      ) : (
+        <Failure error={erasing.error} />
+      )}
     </Dialog>
+  );
+}
+
+/** An identifier of the person, which is looked up when that is asked for. */
+function Whom({
+  wrong,
+  isBusy,
+  onAsk,
+  onChange,
+}: {
+  readonly wrong: string | null;
+  readonly isBusy: boolean;
+  readonly onAsk: (identifier: Identifier) => void;
+  /** Another person may stand in the fields by now. */
+  readonly onChange: () => void;
+}): JSX.Element {
+  const { names } = useNamespaces();
+  const [typed, setTyped] = useState<Identifier>({ namespace: "", value: "" });
+  const given = wholeOf(names, typed);
+  const needs = needsOf(names, given);
+  useUnsaved(given.value !== "");
+  return (
+    <Form onSubmit={() => needs === null && onAsk(given)}>
+      <IdentifierFields
+        label="An identifier of the person"
+        names={names}
+        value={given}
+        wrong={wrong}
+        onChange={(next) => {
+          setTyped(next);
+          onChange();
+        }}
+      />
+      <div class="form-actions">
+        <Button type="submit" isBusy={isBusy} needs={needs}>
+          See what would go
+        </Button>
+      </div>
+    </Form>
   );
 }
 
@@ -82,7 +174,8 @@ const Planned = ({
 }: {
   readonly plan: Plan;
 }): JSX.Element => (
-  <div class="stack">
+  <div class="stack-small">
+    <p>This is deleted, and nothing shows the person any more:</p>
     <Facts
       facts={[
         [
@@ -94,13 +187,15 @@ const Planned = ({
           ),
         ],
         ["Identifiers", <Counts key="i" of={identifiers} />],
-        ["Events", `${count(events, "event")}${partial === true ? " and more" : ""}`],
+        ["Events", `${count(events, "event")}${partial === true ? " or more" : ""}`],
       ]}
     />
+    <p class="soft small">
+      Their traits, links and memberships are deleted too. Records of changes keep no value of theirs.
+    </p>
     {before === undefined ? (
       <Message tone="warn">
-        It cannot be undone, and two people who were merged wrongly would both go. Look whether the numbers can be
-        right.
+        Two people who were merged wrongly would both go. Look whether the numbers can be right.
       </Message>
     ) : (
       <Message tone="info">This person was erased before: it answers the same receipt.</Message>

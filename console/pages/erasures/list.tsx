@@ -51,15 +51,7 @@ export function Page(): JSX.Element {
         />
       </Card>
       <Check />
-      {isErasing && (
-        <Erase
-          onClose={() => setErasing(false)}
-          onDone={() => {
-            setErasing(false);
-            receipts.reload();
-          }}
-        />
-      )}
+      {isErasing && <Erase onClose={() => setErasing(false)} />}
     </PageFrame>
   );
 }

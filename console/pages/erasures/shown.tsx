@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { Badge, CheckField, count, showNumber } from "../../ui/kit.js";
+import { Badge, count, showNumber } from "../../ui/kit.js";
 import { visible } from "../people/parts/text.js";
 import type { Receipt } from "./records.js";
 
@@ -66,20 +66,4 @@ export const Remains = ({ of }: { readonly of: Receipt["remains"] }): JSX.Elemen
       <li key={name}>{REMAINS[name] ?? name}</li>
     ))}
   </ul>
-);
-
-/** One question, wherever a person is erased. */
-export const KeepOut = ({
-  checked,
-  onChange,
-}: {
-  readonly checked: boolean;
-  readonly onChange: (is: boolean) => void;
-}): JSX.Element => (
-  <CheckField
-    label="Keep the person out"
-    hint="New events do not bring the person back, until you readmit them. Otherwise a new event begins a new profile."
-    checked={checked}
-    onChange={onChange}
-  />
 );

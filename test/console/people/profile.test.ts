@@ -222,8 +222,8 @@ describeConsole("a profile", (console) => {
     const { page, look } = await console().open(workspace, { as: "admin", path: `/profiles/${profileId}` });
     await page.getByRole("button", { name: "Erase…" }).focus();
     await page.keyboard.press("Enter");
-    const dialog = page.getByRole("dialog", { name: "Erase this person?" });
-    await dialog.getByText("1 identifier").first().waitFor();
+    const dialog = page.getByRole("dialog", { name: "Erase a person" });
+    await dialog.getByText("1 event", { exact: true }).waitFor();
     await look("people-profile-erase");
     const erase = dialog.getByRole("button", { name: "Erase forever" });
     assert.ok(await erase.isDisabled());
@@ -248,11 +248,11 @@ describeConsole("a profile", (console) => {
     const { page, wrongs } = await console().open(workspace, { path: `/profiles/${profileId}` });
     await page.getByRole("button", { name: "Erase…" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("1 identifier").first().waitFor();
+    await dialog.getByLabel("I know").waitFor();
     await identify(workspace, id("user_id", "moving"), id("device_id", "new"));
     await dialog.getByLabel("I know").check();
     await dialog.getByRole("button", { name: "Erase forever" }).click();
-    await dialog.getByText("This profile changed").waitFor();
+    await dialog.getByText("The person changed").waitFor();
     await dialog.getByRole("button", { name: "Look again" }).click();
     await dialog.getByText("device_id").waitFor();
     assert.equal((await workspace.send("GET", `/v1/profiles/${profileId}`)).status, 200);

@@ -22,10 +22,10 @@ import {
   Tabs,
   Time,
 } from "../../../ui/kit.js";
+import { Erase } from "../../erasures/erase.js";
 import type { Profile } from "../parts/records.js";
 import { Name, visible } from "../parts/text.js";
 import { GraphTab } from "../graph/tab.js";
-import { Erase } from "./erase.js";
 import { Changes, Events, Identifiers } from "./lists.js";
 import { SaveButton } from "./save.js";
 import { Traits } from "./traits.js";
@@ -68,7 +68,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
       ) : (
         <Shown profile={data} query={query} id={id} />
       )}
-      {isErasing && data !== null && <Erase id={data.profile_id} onClose={() => setErasing(false)} />}
+      {isErasing && data !== null && <Erase profileId={data.profile_id} onClose={() => setErasing(false)} />}
     </PageFrame>
   );
 }
