@@ -45,16 +45,6 @@ export function App(): JSX.Element {
   const ended = known.state === "in" ? known.ended : null;
   return (
     <>
-      {isAway && (
-        <div class="banner" role="status">
-          The service does not answer. This page goes on by itself when it is back.
-        </div>
-      )}
-      {ended !== null && isSecretShown && (
-        <div class="banner" role="status">
-          {ended} Copy the secret that this page shows: it is lost when you leave the page to log in again.
-        </div>
-      )}
       {known.state === "in" && <Frame key={known.me.key.key_id} />}
       {known.state === "in" && ended !== null && !isSecretShown && <LoginAgain reason={ended} me={known.me} />}
       {known.state === "out" && <Login reason={known.reason} />}
@@ -63,7 +53,19 @@ export function App(): JSX.Element {
           <Failure error={error} onRetry={again} />
         </Outside>
       )}
-      <Notices />
+      <div class="told">
+        <Notices />
+        {isAway && (
+          <div class="banner" role="status">
+            The service does not answer. This page goes on by itself when it is back.
+          </div>
+        )}
+        {ended !== null && isSecretShown && (
+          <div class="banner" role="status">
+            {ended} Copy the secret that this page shows: it is lost when you leave the page to log in again.
+          </div>
+        )}
+      </div>
     </>
   );
 }

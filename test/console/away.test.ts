@@ -31,9 +31,13 @@ describeConsole("a service that goes away", (console) => {
       const writing = await page.context().newPage();
       await writing.goto(`${app.url}/console/#/settings`);
       await writing.getByLabel("Shared identifier limit").fill("7");
+      const height = await page.evaluate("document.documentElement.scrollHeight");
+      const top = await page.locator("h1").boundingBox();
       await app.close();
       const banner = page.getByText("The service does not answer");
       await banner.waitFor();
+      assert.equal(await page.evaluate("document.documentElement.scrollHeight"), height, "the page is higher");
+      assert.deepEqual(await page.locator("h1").boundingBox(), top, "the page moves");
       await page.getByText("Connecting").waitFor();
       // What was read stays, and a page that is opened now says why it is empty.
       await page.locator(".live-row").waitFor();
