@@ -214,6 +214,17 @@ describeConsole("small things that were hard to understand", (console) => {
     assert.deepEqual(await page.evaluate(NARROW), []);
   });
 
+  it("names of namespaces are whole where the window is narrow, and it is a table still", async () => {
+    const workspace = await fresh();
+    await workspace.send("PUT", `/v1/namespaces/${"long_".repeat(12)}`, { kind: "device" });
+    const { page } = await console().open(workspace, { path: "/namespaces", as: "admin", width: 985 });
+    const name = page.getByText("advertising_id", { exact: true });
+    await name.waitFor();
+    assert.ok((await name.boundingBox())!.height < 30, "it takes more than a line");
+    assert.equal(await page.locator(".stacks").count(), 0);
+    await page.getByText("long_long").waitFor();
+  });
+
   it("the words of an identity graph stand within its picture on a phone, however wide their letters are", async () => {
     const workspace = await fresh();
     const identifiers = Array.from({ length: 6 }, (_, i) => ({ namespace: "cookie_id", value: `@W@W@W@W@W${i}` }));

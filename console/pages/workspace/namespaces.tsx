@@ -36,6 +36,8 @@ const PRIORITY =
   "Where not all of an event’s identifiers may link, those of the namespace with the higher priority are kept; 0 is the lowest.";
 const KIND =
   "What is sent with a key for events and SDKs never gives a profile a second value of a namespace of the kind person; of the kind device it gives any number.";
+/** A longer name takes several lines. */
+const WHOLE_MAX = 24;
 const BLANK: Namespace = { name: "", kind: "person", normalization: "none", limit: null, priority: 0, blocked: [] };
 
 export function Page(): JSX.Element {
@@ -61,7 +63,10 @@ export function Page(): JSX.Element {
           keyOf={({ name }) => name}
           empty={<Empty icon="namespace" title="There are no namespaces" />}
           columns={[
-            { name: "Name", show: ({ name }) => <strong class="break">{name}</strong> },
+            {
+              name: "Name",
+              show: ({ name }) => <strong class={name.length > WHOLE_MAX ? "break" : "nowrap"}>{name}</strong>,
+            },
             {
               name: "Kind",
               means: KIND,
@@ -78,7 +83,7 @@ export function Page(): JSX.Element {
             },
             { name: "Priority", fit: "end", show: ({ priority }) => <Num value={priority} /> },
             {
-              name: "Blocked values",
+              name: "Blocked",
               fit: "end",
               show: ({ blocked }) =>
                 blocked.length === 0 ? <span class="soft">none</span> : <Num value={blocked.length} />,
