@@ -225,6 +225,19 @@ describeConsole("small things that were hard to understand", (console) => {
     await page.getByText("long_long").waitFor();
   });
 
+  it("a dialog that is too high scrolls between its head and its foot", async () => {
+    const { page } = await console().open(await fresh(), { path: "/namespaces", as: "admin" });
+    await page.setViewportSize({ width: 1_280, height: 500 });
+    await page.getByRole("button", { name: "New namespace" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Save" }).scrollIntoViewIfNeeded();
+    assert.deepEqual(await page.evaluate(beyond(".dialog")), [0, 0]);
+    assert.notEqual(await page.evaluate("document.querySelector('.dialog-body').scrollTop"), 0);
+    // Where there is hardly room for head and foot, all of it scrolls.
+    await page.setViewportSize({ width: 1_280, height: 300 });
+    assert.notDeepEqual(await page.evaluate(beyond(".dialog")), [0, 0]);
+  });
+
   it("the words of an identity graph stand within its picture on a phone, however wide their letters are", async () => {
     const workspace = await fresh();
     const identifiers = Array.from({ length: 6 }, (_, i) => ({ namespace: "cookie_id", value: `@W@W@W@W@W${i}` }));
