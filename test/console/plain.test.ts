@@ -238,6 +238,21 @@ describeConsole("small things that were hard to understand", (console) => {
     assert.notDeepEqual(await page.evaluate(beyond(".dialog")), [0, 0]);
   });
 
+  it("a change as a card has its short values beside its identifiers", async () => {
+    const workspace = await fresh();
+    const identifiers = ["a", "b", "c"].map((value) => ({ namespace: "cookie_id", value }));
+    await workspace.send("POST", "/v1/identify", { identifiers });
+    const { page } = await console().open(workspace, { path: "/changes", as: "admin", width: 640 });
+    const card = page.locator(".stacks tbody tr");
+    const [who, open] = [card.locator("td").nth(1), card.getByRole("link", { name: "Open" })];
+    await open.waitFor();
+    const [whole, names, source, button] = await Promise.all(
+      [card, who, card.locator("td").nth(2), open].map((one) => one.boundingBox()),
+    );
+    assert.ok(source!.y < names!.y + names!.height, "the source stands below the identifiers");
+    assert.ok(button!.x > whole!.x + whole!.width / 2, "the button has a line of its own");
+  });
+
   it("the words of an identity graph stand within its picture on a phone, however wide their letters are", async () => {
     const workspace = await fresh();
     const identifiers = Array.from({ length: 6 }, (_, i) => ({ namespace: "cookie_id", value: `@W@W@W@W@W${i}` }));
