@@ -28,6 +28,11 @@ const OUTSIDE = `[...document.querySelectorAll(".graph-label")].filter((one) => 
   const [word, plane] = [one, one.ownerSVGElement].map((it) => it.getBoundingClientRect());
   return word.left < plane.left || word.right > plane.right;
 }).map((one) => one.textContent)`;
+/** To be evaluated: how far below the field of a condition its test stands. */
+const TOPS = `[...document.querySelectorAll(".part-line")].filter((one) => one.querySelector("[list]")).map((one) => {
+  const [field, test] = [...one.querySelectorAll(".field")].map((part) => part.getBoundingClientRect().top);
+  return test - field;
+})`;
 const styleOf = (name: string): string => `getComputedStyle(one).${name}`;
 /** Of `one`, which takes the focus. */
 async function ask(one: Locator, expression: string): Promise<unknown> {
@@ -212,6 +217,9 @@ describeConsole("small things that were hard to understand", (console) => {
     await page.getByRole("button", { name: "Test what the events hold" }).waitFor();
     assert.equal(await page.locator(".group .group .group .group").count(), 1);
     assert.deepEqual(await page.evaluate(NARROW), []);
+    const tops: readonly number[] = await page.evaluate(TOPS);
+    assert.equal(tops.length, 3);
+    for (const top of tops) assert.equal(top, 0, "a field and its test share a line");
   });
 
   it("names of namespaces are whole where the window is narrow, and it is a table still", async () => {
