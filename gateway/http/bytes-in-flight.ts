@@ -55,6 +55,13 @@ interface Line {
   readonly waiting: Set<Waiting>;
 }
 
+function refusal(isOfOthers: boolean): AppError {
+  const [code, detail] = isOfOthers
+    ? (["unavailable", "Too many large responses are in progress."] as const)
+    : (["rate_limited", "Too many large responses of this workspace are in progress. Read them first."] as const);
+  return new AppError(code, detail, { headers: { "Retry-After": "2" } });
+}
+
 /** Bounds what the answers of a process take of its memory. Workspaces take turns, and one alone leaves room for the others. */
 export function createBytesInFlight({
   bytesMax = 64 * MIB,
@@ -81,12 +88,6 @@ export function createBytesInFlight({
   const add = (line: Line, bytes: number): void => {
     held += bytes;
     line.held += bytes;
-  };
-  const refusal = (line: Line, bytes: number): AppError => {
-    const [code, detail] = mayBegin(line, bytes)
-      ? (["unavailable", "Too many large responses are in progress."] as const)
-      : (["rate_limited", "Too many large responses of this workspace are in progress. Read them first."] as const);
-    return new AppError(code, detail, { headers: { "Retry-After": "2" } });
   };
   const next = (): void => {
     for (const [workspace, line] of lines) {
@@ -120,7 +121,7 @@ export function createBytesInFlight({
         reject(error);
         next();
       };
-      const timer = setTimeout(() => end(refusal(line, bytes)), ms);
+      const timer = setTimeout(() => end(refusal(mayBegin(line, bytes))), ms);
       const start = (): void => {
         clearTimeout(timer);
         // In the next turn of the event loop: on the embedded store one answer is made within a turn, and this may be its end.
@@ -158,7 +159,7 @@ export function createBytesInFlight({
           return hasWaited;
         }
         const line = lineOf(workspace);
-        if (!fits(line, bytes) || held + bytes > bytesMax) throw refusal(line, bytes);
+        if (!fits(line, bytes) || held + bytes > bytesMax) throw refusal(fits(line, bytes));
         hold(own + bytes);
         return false;
       };

@@ -105,43 +105,51 @@ const FIRST_BYTES = 65_536;
 /** How many portions are read at once while what came before them is small. */
 const SMALL_PORTIONS = 4;
 
+type Taking = Pick<Context, "page" | "takeBytes" | "giveBack">;
+
 /**
  * As many items as a page has room for, and one at least, so that the next page begins behind it. A portion is as many as fill a page where
  * each is as large as it may be. What they have is taken once they are there, and not what they might have: that would let a workspace
- * read one page at a time. Where there is no room for more, the page ends.
+ * read one page at a time. Where there is no room for more, the page ends; the first item is read again once there is room for it.
  */
 async function readPage<Item>(
-  { page: { limit, after: from }, takeBytes }: Pick<Context, "page" | "takeBytes">,
-  { itemBytes, read, position, show }: Listed<Item>,
+  context: Taking,
+  listed: Listed<Item>,
+  firstBytes = Math.min(context.page.limit * listed.itemBytes, FIRST_BYTES),
 ): Promise<{ readonly shown: readonly string[]; readonly next: readonly string[] | null }> {
+  const { takeBytes, giveBack, page } = context;
+  const { itemBytes, read, position, show } = listed;
   const shown: string[] = [];
-  let [bytes, taken, after] = [0, Math.min(limit * itemBytes, FIRST_BYTES), from];
+  let [bytes, taken, after] = [0, firstBytes, page.after];
   const hasRoom = async (): Promise<boolean> => {
     if (shown.length > 0 && bytes > PAGE_BYTES_MAX) return false;
     if (bytes <= taken) return true;
     const room = takeBytes(bytes - taken);
     taken = bytes;
-    return shown.length === 0
-      ? room.then(() => true)
-      : room.then(
-          () => true,
-          () => false,
-        );
+    return room.then(
+      () => true,
+      () => false,
+    );
   };
   await takeBytes(taken);
   const portion = Math.ceil(PAGE_BYTES_MAX / itemBytes);
   for (let most = portion; ; most = bytes <= FIRST_BYTES ? SMALL_PORTIONS * portion : portion) {
-    const wanted = Math.min(most, limit - shown.length);
+    const wanted = Math.min(most, page.limit - shown.length);
     const rows = await read({ limit: wanted + 1, after });
     for (const row of rows.slice(0, wanted)) {
       const text = textOf(show(row));
       bytes += Buffer.byteLength(text);
-      if (!(await hasRoom())) return { shown, next: after };
+      if (!(await hasRoom())) {
+        if (shown.length > 0) return { shown, next: after };
+        // Not awaited here: what was read is let go, and nobody holds while it waits.
+        giveBack();
+        return readPage(context, listed, bytes);
+      }
       shown.push(text);
       after = position(row);
     }
     if (rows.length <= wanted) return { shown, next: null };
-    if (shown.length === limit) return { shown, next: after };
+    if (shown.length === page.limit) return { shown, next: after };
   }
 }
 

@@ -100,6 +100,19 @@ describe("Bytes in flight", () => {
     await other.take(6);
   });
 
+  it("that are asked for while others are held are unavailable where other workspaces have them, whatever its own are making", async () => {
+    const bytes = createBytesInFlight({ bytesMax: 100, workspaceBytesMax: 60, makingBytesMax: 20, waitMs: WAIT_MS });
+    const [share] = await Promise.all(
+      [a, a, b].map(async (workspace) => {
+        const one = bytes.open(workspace);
+        await one.take(workspace === b ? 60 : 10);
+        return one;
+      }),
+    );
+    await bytes.open(c).take(20);
+    await assert.rejects(share!.take(1), isAppError("unavailable"));
+  });
+
   it("of large answers of one workspace are given when the one before is made, and others go on meanwhile", async () => {
     const bytes = createBytesInFlight({ bytesMax: 1_000, workspaceBytesMax: 500, makingBytesMax: 60, waitMs: 1_000 });
     const first = bytes.open(a);

@@ -3,13 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Type } from "typebox";
 import type { Backends } from "../../../app/backends.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
-import { createBytesInFlight } from "../../../gateway/http/bytes-in-flight.js";
+import { createBytesInFlight, type BytesInFlight } from "../../../gateway/http/bytes-in-flight.js";
 import type { Context, Reply } from "../../../gateway/route.js";
 import { list } from "../../../gateway/shapes/page.js";
 import { listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
 const CHANGES = 20;
-const PAGE_BYTES_MAX = 2 * 1_048_576;
+const MIB = 1_048_576;
+const PAGE_BYTES_MAX = 2 * MIB;
 /** As JSON each of its characters takes six bytes. */
 const LONG = "\u0001".repeat(1_000);
 const USER = { namespace: "user_id", value: "u-1" };
@@ -97,37 +98,56 @@ describe("A list of large items", () => {
     assert.ok(reads <= 3, `${reads} reads`);
   });
 
-  it("leaves others their room while nobody takes its pages", async () => {
-    const inFlight = createBytesInFlight({ waitMs: 100 });
-    const { handle } = list({
-      path: "/v1/large",
-      operationId: "listLarge",
-      tag: "Read",
-      summary: "Large ones",
-      example: {},
-      access: { kind: "role", role: "viewer" },
-      name: "items",
-      item: Type.String(),
-      itemBytes: 262_144,
-      read: async (_, { limit }) => {
-        await sleep(5);
-        return Array.from({ length: limit }, () => "x".repeat(260_000));
-      },
-      position: () => ["1"],
-      show: (text) => JSON.stringify(text),
-    });
-    const page = { limit: 50, after: null, cursorOf: () => "next" };
-    const greedy = newId<WorkspaceId>();
-    const read = async (): Promise<number> => {
-      const share = inFlight.open(greedy);
-      const { json } = (await handle({ page, takeBytes: share.take } as unknown as Context)) as Reply;
-      share.settle(json.length);
-      return json.length;
+  describe("while memory is taken", () => {
+    /** Answers the bytes of a page of a list of so large items. */
+    const reading = (inFlight: BytesInFlight, itemBytes: number) => {
+      const { handle } = list({
+        path: "/v1/large",
+        operationId: "listLarge",
+        tag: "Read",
+        summary: "Large ones",
+        example: {},
+        access: { kind: "role", role: "viewer" },
+        name: "items",
+        item: Type.String(),
+        itemBytes: 262_144,
+        read: async (_, { limit }) => {
+          await sleep(5);
+          return Array.from({ length: limit }, () => "x".repeat(itemBytes));
+        },
+        position: () => ["1"],
+        show: (text) => JSON.stringify(text),
+      });
+      const page = { limit: 50, after: null, cursorOf: () => "next" };
+      return async (workspace: WorkspaceId): Promise<number> => {
+        const share = inFlight.open(workspace);
+        const context = { page, takeBytes: share.take, giveBack: share.release };
+        const { json } = (await handle(context as unknown as Context)) as Reply;
+        share.settle(json.length);
+        return json.length;
+      };
     };
-    const all = await Promise.allSettled(Array.from({ length: 40 }, read));
-    const sizes = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    const held = sizes.reduce((sum, bytes) => sum + bytes, 0);
-    assert.ok(sizes.length > 6 && held <= 16.1 * 1_048_576, `${held} bytes in ${sizes.length} pages`);
-    await inFlight.open(newId()).take(PAGE_BYTES_MAX);
+
+    it("leaves others their room while nobody takes its pages", async () => {
+      const inFlight = createBytesInFlight({ waitMs: 100 });
+      const read = reading(inFlight, 260_000);
+      const greedy = newId<WorkspaceId>();
+      const all = await Promise.allSettled(Array.from({ length: 40 }, () => read(greedy)));
+      const sizes = all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+      const held = sizes.reduce((sum, bytes) => sum + bytes, 0);
+      assert.ok(sizes.length > 6 && held <= 16.1 * MIB, `${held} bytes in ${sizes.length} pages`);
+      await inFlight.open(newId()).take(PAGE_BYTES_MAX);
+    });
+
+    it("waits in turn for the bytes of its first item", async () => {
+      const inFlight = createBytesInFlight();
+      const workspace = newId<WorkspaceId>();
+      const holder = inFlight.open(workspace);
+      await holder.take(16 * MIB);
+      holder.settle(16 * MIB - 100_000);
+      const answer = reading(inFlight, 120_000)(workspace);
+      setTimeout(holder.release, 100);
+      assert.ok((await answer) > 120_000);
+    });
   });
 });
