@@ -36,11 +36,11 @@ export async function startClock(deps: {
   const isSure = (): boolean => lookSure().isSure;
   let isAsked = true;
   const keep = async (): Promise<void> => {
-    // A service that nobody uses writes nothing.
-    if (!isAsked && !isShared) return;
+    const { isSure: isNow, waitedMs } = lookSure();
+    // A service that nobody uses writes nothing, but for what it has waited: else, stopped within the hour, it would never be sure.
+    if (!isAsked && !isShared && waitedMs === null) return;
     isAsked = false;
     const at = machine();
-    const { isSure: isNow, waitedMs } = lookSure();
     // Apart from the latest: a process that is not sure keeps that, too, and the next start would believe it.
     const sure = isNow ? { sureMs: at, waitedMs: 0 } : waitedMs === null ? {} : { waitedMs };
     clock.follow(await catalog.advanceTime(clock.now(), believableUntil(at), sure));

@@ -17,8 +17,8 @@ export function createFaultAlarm(log: Log, now: () => number): FaultAlarm {
   let faults = 0;
   let toldAt = -Infinity;
   let lastAt = -Infinity;
-  /** A clock that is set back must not silence the alarm. */
-  const isWithin = (since: number, ms: number): boolean => now() >= since && now() - since < ms;
+  /** A clock that is set back must not silence the alarm. Where nothing has failed it is not asked: what asks it, makes a process keep the time. */
+  const isWithin = (since: number, ms: number): boolean => since !== -Infinity && now() >= since && now() - since < ms;
   return {
     report: (fields, error) => {
       faults += 1;

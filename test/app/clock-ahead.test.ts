@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { withApp, withFolder } from "../support/faults.js";
+import { SERVERS } from "../support/servers/servers.js";
 import { textAt, workspaceOf, type App, type TestWorkspace } from "../support/service/app.js";
 
 const HOUR_MS = 3_600_000;
@@ -30,6 +32,17 @@ async function keptFor2Days(app: App, workspace: TestWorkspace): Promise<string>
   await workspace.settled(accepted["event_id"]);
   await app.service.keeper!.rest();
   return textAt(accepted, "event_id");
+}
+
+/** A service that has such an event, and was stopped. */
+async function leaves(settings: Record<string, string>, options: ReturnType<typeof world>["options"]) {
+  let left = { id: "", key: "", eventId: "" };
+  await withApp(settings, options, async (app) => {
+    const workspace = await app.workspace();
+    const eventId = await keptFor2Days(app, workspace);
+    left = { id: workspace.id, key: await workspace.key("owner"), eventId };
+  });
+  return left;
 }
 
 async function statusOf(app: App, workspace: TestWorkspace, eventId: string): Promise<string> {
@@ -69,12 +82,7 @@ describe("Retention while the clock is wrong", () => {
     withFolder(async (folder) => {
       const { time, pass, options } = world();
       const settings = { DATA_DIR: folder };
-      let left = { id: "", key: "", eventId: "" };
-      await withApp(settings, options, async (app) => {
-        const workspace = await app.workspace();
-        const eventId = await keptFor2Days(app, workspace);
-        left = { id: workspace.id, key: await workspace.key("owner"), eventId };
-      });
+      const left = await leaves(settings, options);
       time.ms += 40 * DAY_MS;
       for (let starts = 0; starts < 2; starts += 1)
         await withApp(settings, options, async (app) => {
@@ -94,12 +102,7 @@ describe("Retention while the clock is wrong", () => {
     withFolder(async (folder) => {
       const { pass, options } = world();
       const settings = { DATA_DIR: folder };
-      let left = { id: "", key: "", eventId: "" };
-      await withApp(settings, options, async (app) => {
-        const workspace = await app.workspace();
-        const eventId = await keptFor2Days(app, workspace);
-        left = { id: workspace.id, key: await workspace.key("owner"), eventId };
-      });
+      const left = await leaves(settings, options);
       const statuses: string[] = [];
       const runs = (app: App): Promise<void> => {
         pass(25 * 60_000);
@@ -112,4 +115,38 @@ describe("Retention while the clock is wrong", () => {
       }
       assert.deepEqual(statuses, ["folded", "folded", "folded", "folded", "dropped"]);
     }));
+
+  it("deletes again after an hour in all, also where nobody asks the service anything", () =>
+    withFolder(async (folder) => {
+      const { pass, options } = world();
+      const settings = { DATA_DIR: folder };
+      const left = await leaves(settings, options);
+      const waits = async (): Promise<void> => {
+        // What the start asked is kept within a second.
+        await sleep(2_500);
+        pass(35 * 60_000);
+      };
+      pass(3 * DAY_MS);
+      await withApp(settings, options, waits);
+      pass(40 * 60_000);
+      await withApp(settings, options, async (app) => {
+        await waits();
+        const workspace = workspaceOf(app.url, left.id, left.key);
+        assert.equal(await statusOf(app, workspace, left.eventId), "dropped");
+      });
+    }));
 });
+
+// What several processes use, each of them writes every second.
+if (SERVERS === null)
+  describe("A service that nobody asks anything", () => {
+    it("writes no time", () =>
+      withApp({}, {}, async ({ service }) => {
+        const beats = async (): Promise<number> => (await service.backends.catalog.timeKept()).beats;
+        // What the start asked is kept within a second.
+        await sleep(2_500);
+        const before = await beats();
+        await sleep(2_500);
+        assert.equal(await beats(), before);
+      }));
+  });
