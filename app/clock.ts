@@ -54,6 +54,8 @@ export async function startClock(deps: {
   timer.unref();
   lifecycle.opened("clock", () => {
     clearInterval(timer);
+    // Else one that nobody used for an hour would seem to have been stopped for as long.
+    isAsked = true;
     return tryToKeep();
   });
   return {

@@ -135,6 +135,21 @@ describe("Retention while the clock is wrong", () => {
         assert.equal(await statusOf(app, workspace, left.eventId), "dropped");
       });
     }));
+
+  it("does not take hours in which nobody asked the service anything for a stop", () =>
+    withFolder(async (folder) => {
+      const { pass, options } = world();
+      const settings = { DATA_DIR: folder };
+      const left = await leaves(settings, options);
+      await withApp(settings, options, async () => {
+        await sleep(2_500);
+        pass(3 * HOUR_MS);
+      });
+      await withApp(settings, options, async (app) => {
+        await statusOf(app, workspaceOf(app.url, left.id, left.key), left.eventId);
+        assert.deepEqual(linesWith(app, "the clock went ahead"), []);
+      });
+    }));
 });
 
 // What several processes use, each of them writes every second.
