@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX, RefObject } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Pages } from "../api/hooks.js";
 import { Button } from "./buttons.js";
@@ -29,33 +29,34 @@ export interface TableProps<Row> {
 /** The widest window of a phone. */
 const PHONE = 560;
 
-/** Whether the table is wider than its place. What it needs is measured while it is a table, and remembered while it is none. */
-function useTooWide(place: RefObject<HTMLDivElement | null>): boolean {
-  const [widths, setWidths] = useState({ has: 0, needs: 0 });
-  useLayoutEffect(() => {
-    const box = place.current!;
-    const measure = (): void =>
-      setWidths((before) => {
-        const has = box.clientWidth;
-        const needs = before.needs > has ? before.needs : box.scrollWidth;
-        return before.has === has && before.needs === needs ? before : { has, needs };
-      });
-    // Before it is painted, too: nothing jumps.
-    measure();
-    const observer = new ResizeObserver(measure);
-    for (const one of [box, box.firstElementChild!]) observer.observe(one);
-    return () => observer.disconnect();
-  }, []);
-  return widths.needs > widths.has || innerWidth <= PHONE;
+/**
+ * Makes cards of what is wider than its place. What the rows need is measured once they are there, as a table and before they are painted,
+ * and is remembered while they are cards: names that come later would make a table of them under the eyes of who reads.
+ */
+function stackWhereTooWide(box: HTMLDivElement): () => void {
+  const { classList } = box.firstElementChild!;
+  let needs = 0;
+  const stack = (): void => {
+    if (needs <= box.clientWidth) needs = box.scrollWidth;
+    classList.toggle("stacks", innerWidth <= PHONE || needs > box.clientWidth);
+  };
+  // A table is lower than cards: else the page would scroll meanwhile.
+  box.style.minHeight = `${box.offsetHeight}px`;
+  classList.remove("stacks");
+  stack();
+  box.style.minHeight = "";
+  const observer = new ResizeObserver(stack);
+  for (const one of [box, box.firstElementChild!]) observer.observe(one);
+  return () => observer.disconnect();
 }
 
 /** A table, which becomes a list of small cards where it is too wide, and on a phone. */
 export function Table<Row>({ label, columns, rows, keyOf, isSelected }: TableProps<Row>): JSX.Element {
   const place = useRef<HTMLDivElement | null>(null);
-  const isStacked = useTooWide(place);
+  useLayoutEffect(() => stackWhereTooWide(place.current!), [rows.map(keyOf).join(" ")]);
   return (
     <div ref={place} class="table-scroll" role="region" aria-label={`${label}, as a table`} tabIndex={0}>
-      <table class={isStacked ? "table stacks" : "table"}>
+      <table class="table">
         <thead>
           <tr>
             {columns.map(({ name, fit, means, isNameless }) => (

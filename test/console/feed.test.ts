@@ -104,6 +104,22 @@ describeConsole(
       await look("feed-erased");
     });
 
+    it("are cards where something in them is too wide, and a table again once there are rows without it", async () => {
+      const { workspace, schemaId } = await parisians();
+      const { page } = await console().open(workspace, { path: "/feed", as: "viewer" });
+      await page.setViewportSize({ width: 1_440, height: 900 });
+      await enter(workspace, schemaId, "ada@example.com");
+      await page.getByRole("link", { name: "ada@example.com" }).waitFor();
+      const stacks = page.locator(".stacks");
+      assert.equal(await stacks.count(), 0);
+      await page.evaluate('document.querySelector("td").append(new Image(2000, 50))');
+      await stacks.waitFor();
+      await page.evaluate('document.querySelector("td img").remove()');
+      await enter(workspace, schemaId, "bob@example.com");
+      await stacks.waitFor({ state: "detached" });
+      assert.equal(await page.locator("table").count(), 1);
+    });
+
     it("are followed further after a refusal that passes, which is told meanwhile", async () => {
       const { workspace, schemaId } = await parisians();
       await enter(workspace, schemaId, "ada@example.com");
