@@ -5,7 +5,7 @@ import { ConfigError } from "../../core/config.js";
 import type { Database } from "../../core/database.js";
 import { openDatabase, type DatabaseOptions, type OwnDatabase } from "./database.js";
 import { failureOf, isBusy } from "./failure.js";
-import { buryPages, damagedPages, readHead } from "./file/check.js";
+import { buryPages, damagedPages, readVersion } from "./file/check.js";
 import { describeDamage } from "./file/damage.js";
 import { requireDatabase } from "./file/create.js";
 import { OPEN } from "./file/page.js";
@@ -62,9 +62,7 @@ function begin(dataDir: string, file: string, lockFile: string): () => void {
 
 /** Bars the pages of the file that are damaged, and answers them. Throws when nothing can be read without the damaged part. */
 function checkFiles(file: string): readonly number[] {
-  const { version, reserved } = readHead(file);
-  if (reserved === 0) throw new ConfigError(`DATA_DIR: ${file} was written by an earlier build`);
-  const damaged = damagedPages(file, requireWholeLog(`${file}-wal`, version === OPEN));
+  const damaged = damagedPages(file, requireWholeLog(`${file}-wal`, readVersion(file) === OPEN));
   if (damaged.includes(1))
     throw new ConfigError(`DATA_DIR: ${file} is not Onym's, or its first page is damaged. ${RESTORE}`);
   buryPages(file, damaged);

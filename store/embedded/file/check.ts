@@ -16,12 +16,12 @@ export function checkPages(descriptor: number, from: number, to: number, found: 
 }
 
 /** What the first page says of the file, right or wrong. */
-export function readHead(file: string): { readonly version: number; readonly reserved: number } {
+export function readVersion(file: string): number {
   const descriptor = openSync(file, "r");
   try {
     const head = Buffer.alloc(100);
     readSync(descriptor, head, 0, head.length, 0);
-    return { version: head.readUInt32BE(VERSION_AT), reserved: head[20]! };
+    return head.readUInt32BE(VERSION_AT);
   } finally {
     closeSync(descriptor);
   }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Libsql from "libsql";
 import { ConfigError } from "../../../core/config.js";
 import { isBusy } from "../failure.js";
-import { damagedPages, readHead } from "./check.js";
+import { damagedPages, readVersion } from "./check.js";
 import { requireWholeLog } from "./write-ahead-log.js";
 import { OPEN } from "./page.js";
 
@@ -22,7 +22,7 @@ export function verifyFolder(dataDir: string): readonly string[] {
   const file = join(dataDir, "onym.db");
   if (!existsSync(file)) return [`${file} is missing`];
   try {
-    return describePages(file, damagedPages(file, requireWholeLog(`${file}-wal`, readHead(file).version === OPEN)));
+    return describePages(file, damagedPages(file, requireWholeLog(`${file}-wal`, readVersion(file) === OPEN)));
   } catch (error) {
     return [(error as Error).message, ...describePages(file, damagedPages(file, NO_LOG))];
   }

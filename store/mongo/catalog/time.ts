@@ -6,8 +6,7 @@ import type { Session } from "../session.js";
 interface ClockDocument extends Partial<Sure> {
   readonly _id: "clock";
   readonly ms: number;
-  /** Missing where only an earlier build wrote it. */
-  readonly beats?: number;
+  readonly beats: number;
 }
 
 /** The time of the installation, in `settings`. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../../core/errors.js";
 import { openDatabase, type OwnDatabase } from "../../../store/embedded/database.js";
-import { readHead } from "../../../store/embedded/file/check.js";
+import { readVersion } from "../../../store/embedded/file/check.js";
 import { OPEN } from "../../../store/embedded/file/page.js";
 import { requireWholeLog } from "../../../store/embedded/file/write-ahead-log.js";
 import { temporaryFolder } from "../../support/backends.js";
@@ -125,7 +125,7 @@ describe("The embedded database", () => {
     const killed = await temporaryFolder();
     await cp(folder, killed, { recursive: true });
     const file = join(killed, "test.db");
-    requireWholeLog(`${file}-wal`, readHead(file).version === OPEN);
+    requireWholeLog(`${file}-wal`, readVersion(file) === OPEN);
     const again = open(killed);
     assert.deepEqual(again.prepare("SELECT count(*) FROM rows").get([]), [ids().length]);
     await again.close();
