@@ -1,5 +1,3 @@
-import { ConfigError } from "../core/config.js";
-import { isUnavailable } from "../core/errors.js";
 import { createTombOf } from "../core/identity/tombstone.js";
 import type { AudienceStore } from "../core/ports/audience-store.js";
 import type { CatalogPlace, Copying, DocumentRows, MemberCopying } from "../core/ports/copying.js";
@@ -26,7 +24,7 @@ import { createMongoErasureLog } from "../store/mongo/erasure-log.js";
 import { createMongoEventStore } from "../store/mongo/events/events.js";
 import { createMongoTallyStore } from "../store/mongo/tallies/tallies.js";
 import { createMongoWebhookStore } from "../store/mongo/webhooks/webhooks.js";
-import { openKnownMongo } from "../store/mongo/format.js";
+import { openingProblem, openKnownMongo } from "../store/mongo/format.js";
 import { createMongoProfileStore } from "../store/mongo/profiles.js";
 import { createMongoRateWindows } from "../store/mongo/rate-windows.js";
 import { createMongoStats } from "../store/mongo/stats.js";
@@ -76,7 +74,7 @@ export async function openDocuments(deps: {
       createMongoRateWindows({ mongo }),
       createMongoStats({ mongo }),
     ]).catch((error: unknown) => {
-      throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
+      throw openingProblem(error);
     });
   const windows = (): RateWindows =>
     createSharedWindows({

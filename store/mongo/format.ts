@@ -11,6 +11,10 @@ interface Setting {
   readonly format?: number;
 }
 
+/** For people, what ended a start behind the first answer. */
+export const openingProblem = (error: unknown): unknown =>
+  isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
+
 /** `openMongo`, for data that this build knows: what an installation keeps is opened only so. */
 export async function openKnownMongo(options: MongoOptions): Promise<Mongo> {
   const mongo = await openMongo(options);
@@ -18,7 +22,7 @@ export async function openKnownMongo(options: MongoOptions): Promise<Mongo> {
     await requireFormat(mongo);
   } catch (error) {
     await mongo.close();
-    throw isUnavailable(error) ? new ConfigError("MONGODB_URL: the server answered once and then no more") : error;
+    throw openingProblem(error);
   }
   return mongo;
 }
