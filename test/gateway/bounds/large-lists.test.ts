@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Type } from "typebox";
-import type { Backends } from "../../../app/backends.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import { createBytesInFlight, type BytesInFlight } from "../../../gateway/http/bytes-in-flight.js";
 import type { Context, Reply } from "../../../gateway/route.js";
 import { list } from "../../../gateway/shapes/page.js";
+import { aroundGraph } from "../../support/around-graph.js";
 import { listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
 const CHANGES = 20;
@@ -22,18 +22,7 @@ describe("A list of large items", () => {
     await sleep(latencyMs);
     return read();
   };
-  const wrap = (backends: Backends): Backends => {
-    const { graph } = backends;
-    return {
-      ...backends,
-      graph: {
-        ...graph,
-        changes: (...given) => counting(() => graph.changes(...given)),
-        history: (...given) => counting(() => graph.history(...given)),
-      },
-    };
-  };
-  const app = useApp({}, { wrap });
+  const app = useApp({}, { wrap: aroundGraph(["changes", "history"], counting) });
   let workspace: TestWorkspace;
   let profileId: string;
   const made: string[] = [];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Backends } from "../../../app/backends.js";
+import { aroundGraph } from "../../support/around-graph.js";
 import { eventually } from "../../support/eventually.js";
 import { textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
@@ -17,18 +17,7 @@ describe("While an answer takes seconds to make", () => {
     await released;
     return read();
   };
-  const wrap = (backends: Backends): Backends => {
-    const { graph } = backends;
-    return {
-      ...backends,
-      graph: {
-        ...graph,
-        walk: (...given) => holding(() => graph.walk(...given)),
-        links: (...given) => holding(() => graph.links(...given)),
-      },
-    };
-  };
-  const app = useApp({}, { wrap });
+  const app = useApp({}, { wrap: aroundGraph(["walk", "links"], holding) });
   let workspace: TestWorkspace;
   let profileId: string;
   let rule: object;
