@@ -14,6 +14,7 @@ const NO_BODY = Buffer.alloc(0);
 /** Routes without a key never read it: `access` and the handler are in the same row. */
 const NO_KEY = { keyId: "", workspace: "" as WorkspaceId } as KeyRecord;
 const NO_BYTES = async (): Promise<boolean> => false;
+const NO_TURN = async (): Promise<boolean> => true;
 const NOT_GONE = (): boolean => false;
 const NO_BATCH: Batch = { items: [], isOneText: true };
 const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };
@@ -30,6 +31,7 @@ export const beginning = (now: number): Context => ({
   params: NO_KEY,
   query: NO_KEY,
   takeBytes: NO_BYTES,
+  takeTurn: NO_TURN,
   takeBytesForLong: NO_BYTES,
   giveBack: () => {},
   lookWithBytes: (_, isSo) => isSo(),

@@ -1,8 +1,11 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LookWithBytes, TakeBytes } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
 
 const MIB = 1_048_576;
+/** Of a workspace that makes no more than these, few answers are being made: each takes 64 KB at least, where it may be large. */
+const FEW_BYTES = 262_144;
 
 /** What becomes of a read whose client is gone: nobody gets this answer, and it is no failure. */
 export const CLIENT_LEFT = new AppError("unavailable", "The client is gone.");
@@ -26,6 +29,8 @@ export interface Share {
    */
   readonly take: TakeBytes;
   readonly look: LookWithBytes;
+  /** To be called behind `take`: a turn of the event loop that no other answer of the workspace has. Answers whether few are being made. */
+  readonly takeTurn: () => Promise<boolean>;
   /**
    * To be called behind `take` by who makes the answer a little at a time, for seconds: it holds what it took, and the others of its
    * workspace need not wait until it is made.
@@ -52,6 +57,8 @@ interface Waiting {
 interface Line {
   held: number;
   making: number;
+  /** The last turn of the event loop that was given. */
+  turn: Promise<void>;
   readonly waiting: Set<Waiting>;
 }
 
@@ -74,7 +81,7 @@ export function createBytesInFlight({
   let held = 0;
 
   const lineOf = (workspace: WorkspaceId): Line => {
-    const line = lines.get(workspace) ?? { held: 0, making: 0, waiting: new Set() };
+    const line = lines.get(workspace) ?? { held: 0, making: 0, turn: Promise.resolve(), waiting: new Set() };
     lines.set(workspace, line);
     return line;
   };
@@ -173,6 +180,11 @@ export function createBytesInFlight({
             () => false,
           );
           return hasRoom ? isSo().finally(release) : isLeft;
+        },
+        takeTurn: async () => {
+          const line = lineOf(workspace);
+          await (line.turn = line.turn.then(() => nextTurn()));
+          return line.making <= FEW_BYTES;
         },
         linger: () => made(own),
         settle: made,

@@ -292,6 +292,7 @@ function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHand
     }
     const share = bytesInFlight.open(context.workspace);
     context.takeBytes = share.take;
+    context.takeTurn = share.takeTurn;
     context.takeBytesForLong = async (bytes) => {
       const hasWaited = await share.take(bytes);
       share.linger();

@@ -102,10 +102,10 @@ interface ListRow<Item, Params extends TProperties, Query extends TProperties>
 
 /** Taken before the first read: most pages have no more. */
 const FIRST_BYTES = 65_536;
-/** How many portions are read at once while what came before them is small. */
+/** How many portions are read at once while what came before them is small, and few pages are being made: these may be large. */
 const SMALL_PORTIONS = 4;
 
-type Taking = Pick<Context, "page" | "takeBytes" | "giveBack">;
+type Taking = Pick<Context, "page" | "takeBytes" | "takeTurn" | "giveBack">;
 
 /**
  * As many items as a page has room for, and one at least, so that the next page begins behind it. A portion is as many as fill a page where
@@ -117,7 +117,7 @@ async function readPage<Item>(
   listed: Listed<Item>,
   firstBytes = Math.min(context.page.limit * listed.itemBytes, FIRST_BYTES),
 ): Promise<{ readonly shown: readonly string[]; readonly next: readonly string[] | null }> {
-  const { takeBytes, giveBack, page } = context;
+  const { takeBytes, takeTurn, giveBack, page } = context;
   const { itemBytes, read, position, show } = listed;
   const shown: string[] = [];
   let [bytes, taken, after] = [0, firstBytes, page.after];
@@ -133,7 +133,10 @@ async function readPage<Item>(
   };
   await takeBytes(taken);
   const portion = Math.ceil(PAGE_BYTES_MAX / itemBytes);
-  for (let most = portion; ; most = bytes <= FIRST_BYTES ? SMALL_PORTIONS * portion : portion) {
+  for (;;) {
+    const isQuiet = await takeTurn();
+    const isSmall = shown.length > 0 && bytes <= FIRST_BYTES;
+    const most = isSmall && isQuiet ? SMALL_PORTIONS * portion : portion;
     const wanted = Math.min(most, page.limit - shown.length);
     const rows = await read({ limit: wanted + 1, after });
     for (const row of rows.slice(0, wanted)) {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Type } from "typebox";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import { createBytesInFlight, type BytesInFlight } from "../../../gateway/http/bytes-in-flight.js";
-import type { Context, Reply } from "../../../gateway/route.js";
+import type { Context, Reply, Route } from "../../../gateway/route.js";
 import { list } from "../../../gateway/shapes/page.js";
 import { aroundGraph } from "../../support/around-graph.js";
 import { listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
@@ -15,10 +15,37 @@ const PAGE_BYTES_MAX = 2 * MIB;
 const LONG = "\u0001".repeat(1_000);
 const USER = { namespace: "user_id", value: "u-1" };
 
+const LARGE = {
+  path: "/v1/large",
+  operationId: "listLarge",
+  tag: "Read",
+  summary: "Large ones",
+  example: {},
+  access: { kind: "role", role: "viewer" },
+  name: "items",
+  item: Type.String(),
+  itemBytes: 262_144,
+} as const;
+
+/** Answers the bytes of a page. */
+async function pageOf(handle: Route["handle"], inFlight: BytesInFlight, workspace: WorkspaceId): Promise<number> {
+  const share = inFlight.open(workspace);
+  const page = { limit: 50, after: null, cursorOf: () => "next" };
+  const context = { page, takeBytes: share.take, giveBack: share.release, takeTurn: share.takeTurn };
+  const { json } = (await handle(context as unknown as Context)) as Reply;
+  share.settle(json.length);
+  return json.length;
+}
+
 describe("A list of large items", () => {
   let [reads, latencyMs] = [0, 0];
+  /** Reads that were begun in this turn of the event loop, and the most in one. */
+  let [inTurn, mostInTurn] = [0, 0];
   const counting = async <T>(read: () => Promise<T>): Promise<T> => {
     reads += 1;
+    inTurn += 1;
+    mostInTurn = Math.max(mostInTurn, inTurn);
+    if (inTurn === 1) setImmediate(() => (inTurn = 0));
     await sleep(latencyMs);
     return read();
   };
@@ -87,19 +114,45 @@ describe("A list of large items", () => {
     assert.ok(reads <= 3, `${reads} reads`);
   });
 
+  for (const [name, target] of [
+    ["changes", () => "/v1/changes"],
+    ["the history of a profile", () => `/v1/profiles/${profileId}/history`],
+  ] as const)
+    it(`is read by one reader of a workspace in a turn of the event loop: ${name}`, async () => {
+      latencyMs = 20;
+      mostInTurn = 0;
+      const readers = Array.from({ length: 40 }, () => workspace.send("GET", `${target()}?limit=100`));
+      const answers = await Promise.all(readers);
+      assert.ok(answers.some(({ status }) => status === 200));
+      // The count ends somewhere in the next turn, which has its own read.
+      assert.ok(mostInTurn <= 2, `${mostInTurn} reads in a turn`);
+    });
+
+  it("is read a few at a time where many readers cannot know yet how large they are", async () => {
+    let [untaken, most] = [0, 0];
+    const { handle } = list({
+      ...LARGE,
+      read: async (_, { limit, after }) => {
+        untaken += limit;
+        most = Math.max(most, untaken);
+        await sleep(50);
+        untaken -= limit;
+        return Array.from({ length: limit }, (_, n) => Number(after?.[0] ?? 0) + n + 1);
+      },
+      position: (n) => [String(n)],
+      show: (n) => JSON.stringify("x".repeat(n <= 8 ? 100 : 260_000)),
+    });
+    const inFlight = createBytesInFlight({ waitMs: 100 });
+    const many = newId<WorkspaceId>();
+    await Promise.allSettled(Array.from({ length: 40 }, () => pageOf(handle, inFlight, many)));
+    assert.ok(most <= 40 * 9 + 4 * 32, `${most} items at once`);
+  });
+
   describe("while memory is taken", () => {
     /** Answers the bytes of a page of a list of so large items. */
     const reading = (inFlight: BytesInFlight, itemBytes: number) => {
       const { handle } = list({
-        path: "/v1/large",
-        operationId: "listLarge",
-        tag: "Read",
-        summary: "Large ones",
-        example: {},
-        access: { kind: "role", role: "viewer" },
-        name: "items",
-        item: Type.String(),
-        itemBytes: 262_144,
+        ...LARGE,
         read: async (_, { limit }) => {
           await sleep(5);
           return Array.from({ length: limit }, () => "x".repeat(itemBytes));
@@ -107,14 +160,7 @@ describe("A list of large items", () => {
         position: () => ["1"],
         show: (text) => JSON.stringify(text),
       });
-      const page = { limit: 50, after: null, cursorOf: () => "next" };
-      return async (workspace: WorkspaceId): Promise<number> => {
-        const share = inFlight.open(workspace);
-        const context = { page, takeBytes: share.take, giveBack: share.release };
-        const { json } = (await handle(context as unknown as Context)) as Reply;
-        share.settle(json.length);
-        return json.length;
-      };
+      return (workspace: WorkspaceId): Promise<number> => pageOf(handle, inFlight, workspace);
     };
 
     it("leaves others their room while nobody takes its pages", async () => {
