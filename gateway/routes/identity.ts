@@ -6,10 +6,10 @@ import { LINKS_BYTES_MAX } from "../../core/identity/api.js";
 import type { Uid } from "../../core/ids.js";
 import { createAtOnce, readsAtOnce } from "../access/at-once.js";
 import { problemSchema } from "../http/error-response.js";
-import { reply, route, type Route } from "../route.js";
+import { reply, route, type Context, type Reply, type Route } from "../route.js";
 import { EMAIL, USER } from "../shapes/examples.js";
 import { IDENTIFIER, integerOrNull, nullable, record, UUID } from "../shapes/fields.js";
-import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
+import { NEXT_CURSOR, PAGE, wholePage } from "../shapes/page.js";
 import { IDENTIFIER_BYTES, LINK, showLink, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
 const LIMIT = { shared_identifier_limit: integerOrNull(1, 100) };
@@ -79,19 +79,7 @@ export function identityRoutes(services: Services): readonly Route[] {
           next_cursor: NEXT_CURSOR,
         }),
       },
-      handle: async ({ workspace, page: { limit, after, cursorOf }, takeBytes }) => {
-        await takeBytes(limit * IDENTIFIER_BYTES);
-        const page = { limit, after: (after?.[0] ?? null) as Uid | null };
-        const { members, next } = await identity.sharedIdentifiers(workspace, page);
-        const identifiers = members.map(({ identifier }) => identifier);
-        const refs = await identity.lookup(workspace, identifiers);
-        return reply(200, {
-          shared_identifiers: identifiers.map(({ namespace, value }, i) => {
-            return { namespace, value, profile_id: refs[i]?.profileId ?? null };
-          }),
-          next_cursor: next === null ? null : cursorOf([next]),
-        });
-      },
+      handle: (context) => wholePage(context, IDENTIFIER_BYTES, () => readShared(identity, context)),
     }),
     route({
       method: "get",
@@ -124,6 +112,22 @@ export function identityRoutes(services: Services): readonly Route[] {
       },
     }),
   ];
+}
+
+async function readShared(
+  identity: Services["identity"],
+  { workspace, page: { limit, after, cursorOf } }: Pick<Context, "workspace" | "page">,
+): Promise<Reply> {
+  const page = { limit, after: (after?.[0] ?? null) as Uid | null };
+  const { members, next } = await identity.sharedIdentifiers(workspace, page);
+  const identifiers = members.map(({ identifier }) => identifier);
+  const refs = await identity.lookup(workspace, identifiers);
+  return reply(200, {
+    shared_identifiers: identifiers.map(({ namespace, value }, i) => {
+      return { namespace, value, profile_id: refs[i]?.profileId ?? null };
+    }),
+    next_cursor: next === null ? null : cursorOf([next]),
+  });
 }
 
 const showSettings = ({ sharedIdentifierLimit, sendingKeysAddNamespaces }: IdentitySettings) => ({

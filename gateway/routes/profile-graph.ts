@@ -5,10 +5,10 @@ import type { Outline } from "../../core/identity/api.js";
 import type { Link, Member } from "../../core/identity/model.js";
 import type { Uid } from "../../core/ids.js";
 import { createAtOnce, readsAtOnce } from "../access/at-once.js";
-import { reply, route, type Route } from "../route.js";
+import { reply, route, type Context, type Reply, type Route } from "../route.js";
 import { answered, EMAIL } from "../shapes/examples.js";
 import { IDENTIFIER, idOf, nullable, record, UUID } from "../shapes/fields.js";
-import { NEXT_CURSOR, PAGE } from "../shapes/page.js";
+import { NEXT_CURSOR, PAGE, wholePage } from "../shapes/page.js";
 import { ASSERTED, IDENTIFIER_BYTES, showAsserted, SHOWN_IDENTIFIER } from "../shapes/records.js";
 
 const NODE = { uid: UUID, ...SHOWN_IDENTIFIER.properties, shared: Type.Optional(Type.Literal(true)) };
@@ -53,26 +53,7 @@ export function profileGraphRoutes(services: Services): readonly Route[] {
        * First the nodes in order of age, then the links, together as many as the limit says. A node that is new while the links are being
        * read comes before more links.
        */
-      handle: async ({ workspace, params, page: { limit, after, cursorOf }, takeBytes }) => {
-        await takeBytes(limit * IDENTIFIER_BYTES);
-        const { identity } = services;
-        const profileId = await requireProfile(services, workspace, params.id);
-        const position = positionOf(after);
-        const members = await identity.members(workspace, profileId, { limit: limit + 1, after: position.node });
-        const nodes = members.slice(0, limit);
-        const room = limit - nodes.length;
-        const isAtNodes = members.length > limit;
-        const page = { limit: room + 1, after: position.link };
-        const found = isAtNodes ? [] : await identity.links(workspace, profileId, page);
-        const links = found.slice(0, room);
-        const next = { node: nodes.at(-1)?.uid ?? position.node, link: links.at(-1) ?? position.link };
-        return reply(200, {
-          profile_id: profileId,
-          nodes: nodes.map(showNode),
-          links: links.map(showGraphLink),
-          next_cursor: isAtNodes || found.length > room ? cursorOf(textsOf(next)) : null,
-        });
-      },
+      handle: (context) => wholePage(context, IDENTIFIER_BYTES, () => readGraph(services, context)),
     }),
     route({
       method: "post",
@@ -98,6 +79,29 @@ export function profileGraphRoutes(services: Services): readonly Route[] {
       },
     }),
   ];
+}
+
+async function readGraph(
+  services: Services,
+  { workspace, params, page: { limit, after, cursorOf } }: Context<{ readonly id: string }>,
+): Promise<Reply> {
+  const { identity } = services;
+  const profileId = await requireProfile(services, workspace, params.id);
+  const position = positionOf(after);
+  const members = await identity.members(workspace, profileId, { limit: limit + 1, after: position.node });
+  const nodes = members.slice(0, limit);
+  const room = limit - nodes.length;
+  const isAtNodes = members.length > limit;
+  const page = { limit: room + 1, after: position.link };
+  const found = isAtNodes ? [] : await identity.links(workspace, profileId, page);
+  const links = found.slice(0, room);
+  const next = { node: nodes.at(-1)?.uid ?? position.node, link: links.at(-1) ?? position.link };
+  return reply(200, {
+    profile_id: profileId,
+    nodes: nodes.map(showNode),
+    links: links.map(showGraphLink),
+    next_cursor: isAtNodes || found.length > room ? cursorOf(textsOf(next)) : null,
+  });
 }
 
 const showOutline = ({ profileId, identifiers, links, nodes, groups, single, bundles, isPartial }: Outline) => ({

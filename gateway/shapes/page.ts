@@ -126,10 +126,7 @@ async function readPage<Item>(
     if (bytes <= taken) return true;
     const room = takeBytes(bytes - taken);
     taken = bytes;
-    return room.then(
-      () => true,
-      () => false,
-    );
+    return isGiven(room);
   };
   await takeBytes(taken);
   const portion = Math.ceil(PAGE_BYTES_MAX / itemBytes);
@@ -155,6 +152,30 @@ async function readPage<Item>(
     if (shown.length === page.limit) return { shown, next: after };
   }
 }
+
+/** A page that ends at no size: takes what most have before it is read, and the rest once it is there, as lists do. */
+export async function wholePage(
+  context: Taking,
+  itemBytes: number,
+  make: () => Promise<Reply>,
+  firstBytes = Math.min(context.page.limit * itemBytes, FIRST_BYTES),
+): Promise<Reply> {
+  const { takeBytes, takeTurn, giveBack } = context;
+  await takeBytes(firstBytes);
+  await takeTurn();
+  const made = await make();
+  const bytes = Buffer.byteLength(made.json);
+  if (bytes <= firstBytes || (await isGiven(takeBytes(bytes - firstBytes)))) return made;
+  // Not awaited here: what was read is let go, and nobody holds while it waits.
+  giveBack();
+  return wholePage(context, itemBytes, make, bytes);
+}
+
+const isGiven = (taking: Promise<unknown>): Promise<boolean> =>
+  taking.then(
+    () => true,
+    () => false,
+  );
 
 /** A route that answers a list page by page. */
 export const list = <Item, Params extends TProperties = TProperties, Query extends TProperties = TProperties>({

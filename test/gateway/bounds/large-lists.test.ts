@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Type } from "typebox";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
 import { createBytesInFlight, type BytesInFlight } from "../../../gateway/http/bytes-in-flight.js";
-import type { Context, Reply, Route } from "../../../gateway/route.js";
-import { list } from "../../../gateway/shapes/page.js";
+import { reply, type Context, type Reply, type Route } from "../../../gateway/route.js";
+import { list, wholePage } from "../../../gateway/shapes/page.js";
 import { aroundGraph } from "../../support/around-graph.js";
 import { listAt, textAt, useApp, type TestWorkspace } from "../../support/service/app.js";
 
@@ -49,7 +49,7 @@ describe("A list of large items", () => {
     await sleep(latencyMs);
     return read();
   };
-  const app = useApp({}, { wrap: aroundGraph(["changes", "history"], counting) });
+  const app = useApp({}, { wrap: aroundGraph(["changes", "history", "members", "sharedIdentifiers"], counting) });
   let workspace: TestWorkspace;
   let profileId: string;
   const made: string[] = [];
@@ -87,15 +87,21 @@ describe("A list of large items", () => {
       assert.ok(pages >= 1, `${pages + 1} pages`);
     });
 
-  it("is no reason to wait where the items are small", async () => {
-    const other = await app().workspace();
-    const identifiers = [USER, { namespace: "cookie_id", value: "c-1" }];
-    const { body } = await other.send("POST", "/v1/identify", { identifiers });
-    const target = `/v1/profiles/${textAt(body, "profile_id")}/history`;
-    latencyMs = 50;
-    const answers = await Promise.all(Array.from({ length: 200 }, () => other.send("GET", target)));
-    for (const { status, text } of answers) assert.equal(status, 200, text);
-  });
+  for (const [name, target] of [
+    ["the history of a profile", (id: string) => `/v1/profiles/${id}/history`],
+    ["the graph of a profile", (id: string) => `/v1/profiles/${id}/graph?limit=100`],
+    ["shared identifiers", () => "/v1/identity/shared-identifiers?limit=100"],
+  ] as const)
+    it(`is no reason to wait where the items are small: ${name}`, async () => {
+      const other = await app().workspace();
+      const identifiers = [USER, { namespace: "cookie_id", value: "c-1" }];
+      const { body } = await other.send("POST", "/v1/identify", { identifiers });
+      const settings = { shared_identifier_limit: 5 };
+      assert.equal((await other.send("PUT", "/v1/identity/settings", settings)).status, 200);
+      latencyMs = 150;
+      const readers = Array.from({ length: 200 }, () => other.send("GET", target(textAt(body, "profile_id"))));
+      for (const { status, text } of await Promise.all(readers)) assert.equal(status, 200, text);
+    });
 
   it("is read in few steps where they are small, and has each once", async () => {
     const other = await app().workspace();
@@ -174,15 +180,33 @@ describe("A list of large items", () => {
       await inFlight.open(newId()).take(PAGE_BYTES_MAX);
     });
 
-    it("waits in turn for the bytes of its first item", async () => {
-      const inFlight = createBytesInFlight();
+    const ofWhole = (inFlight: BytesInFlight, workspace: WorkspaceId): Promise<number> =>
+      pageOf(
+        (context) => wholePage(context, 262_144, async () => reply(200, "x".repeat(130_000))),
+        inFlight,
+        workspace,
+      );
+    for (const [name, read] of [
+      ["its first item", (...[inFlight, workspace]) => reading(inFlight, 120_000)(workspace)],
+      ["a page that ends at no size", ofWhole],
+    ] as readonly (readonly [string, typeof ofWhole])[])
+      it(`waits in turn for the bytes of ${name}`, async () => {
+        const inFlight = createBytesInFlight();
+        const workspace = newId<WorkspaceId>();
+        const holder = inFlight.open(workspace);
+        await holder.take(16 * MIB);
+        holder.settle(16 * MIB - 100_000);
+        const answer = read(inFlight, workspace);
+        setTimeout(holder.release, 100);
+        assert.ok((await answer) > 120_000);
+      });
+
+    it("holds no more than its workspace may where its pages end at no size", async () => {
+      const inFlight = createBytesInFlight({ waitMs: 100 });
       const workspace = newId<WorkspaceId>();
-      const holder = inFlight.open(workspace);
-      await holder.take(16 * MIB);
-      holder.settle(16 * MIB - 100_000);
-      const answer = reading(inFlight, 120_000)(workspace);
-      setTimeout(holder.release, 100);
-      assert.ok((await answer) > 120_000);
+      const all = await Promise.allSettled(Array.from({ length: 150 }, () => ofWhole(inFlight, workspace)));
+      const made = all.filter(({ status }) => status === "fulfilled").length;
+      assert.ok(made > 100 && made * 130_000 <= 16 * MIB, `${made} pages`);
     });
   });
 });
