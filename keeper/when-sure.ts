@@ -15,7 +15,7 @@ export function whenSure(task: Task, { isSure, log }: { readonly isSure: () => b
       if (!wasHeld)
         log.warn(
           { task: task.name },
-          "a task of the keeper waits for an hour: the clock went ahead by more than an hour, or the service was stopped for as long",
+          "a task of the keeper waits for an hour, or for what a restart left of it: the clock went ahead by more than an hour, or the service was stopped for as long",
         );
       return WAIT_MS;
     },
