@@ -8,8 +8,7 @@ import type { TimelinePage, TimelinePosition } from "../../core/ports/event-stor
 import type { TallyRow } from "../../core/ports/tally-store.js";
 import { countingOf, eventsOf, rowInTurns, type Row } from "../../core/rule/events.js";
 import { formOf } from "../../core/rule/form.js";
-import type { EventsOf } from "../../core/rule/judge.js";
-import type { EventCondition } from "../../core/rule/needs.js";
+import type { EventCondition, EventsOf } from "../../core/rule/judge.js";
 import type { Tally } from "../../core/rule/rule.js";
 import type { Services } from "../services.js";
 import { tellDamaged } from "./damaged.js";
@@ -71,8 +70,13 @@ export async function readEventsOfEach(
       const walked = wanted.filter(({ form }) => !filled.has(form) || gone.has(form));
       const fromEvents = await walkEvents(services, workspace, uids, walked);
       const rows = new Map([...fromTallies[i]!.rows, ...fromEvents.rows]);
+      const asked = new Set(each[i]!.needs);
       return {
-        events: eventsOf((tally) => rows.get(formOf(tally)) ?? NO_ROWS),
+        // Another condition of the same tally may need more rows than were read.
+        events: eventsOf(
+          (tally) => rows.get(formOf(tally)) ?? NO_ROWS,
+          (condition) => asked.has(condition),
+        ),
         isPartial: fromTallies[i]!.isPartial || fromEvents.isPartial,
       };
     }),

@@ -91,8 +91,9 @@ function amountIn(value: Value): number | null {
   return numbers.length === 0 ? null : addDecimals(numbers);
 }
 
-/** Answers from the rows of each tally, newest first. */
-export const eventsOf = (rowsOf: (tally: Tally) => readonly Row[]): EventsOf => ({
+/** Answers from the rows of each tally, newest first, as far as they were read. */
+export const eventsOf = (rowsOf: (tally: Tally) => readonly Row[], has: EventsOf["has"] = () => true): EventsOf => ({
+  has,
   nthNewest: (tally, n) => rowsOf(tally)[n - 1]?.position ?? null,
   sumSince: (tally, since) => {
     const rows = rowsOf(tally).filter(({ position }) => since === null || position > since);

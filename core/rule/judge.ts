@@ -16,8 +16,13 @@ export interface Subject {
   readonly events: EventsOf | null;
 }
 
+/** A condition that asks for events. */
+export type EventCondition = Extract<Rule, { readonly kind: "count" | "sum" }>;
+
 /** What a rule asks of the events of a profile. Only those that a tally counts have a position. */
 export interface EventsOf {
+  /** Whether what this condition asks was read; else nothing may be concluded from what stands here. */
+  has(condition: EventCondition): boolean;
   /** The effective time of the n-th newest one, n from 1; null if there are fewer. */
   nthNewest(tally: Tally, n: number): Instant | null;
   /** Of those younger than the instant (null: of all): the exact sum, and the effective time of the oldest. */
@@ -142,9 +147,10 @@ function firstAfter(instant: Instant, mustPass: boolean): number {
 }
 
 /** The newest events only go: an event is in the window until it is as old as the window is long. */
-function countJudge({ tally, atLeast, within }: Extract<Rule, { readonly kind: "count" }>): Judge {
+function countJudge(condition: Extract<Rule, { readonly kind: "count" }>): Judge {
+  const { tally, atLeast, within } = condition;
   return ({ events }, now) => {
-    if (events === null) return UNREAD;
+    if (events?.has(condition) !== true) return UNREAD;
     const nth = events.nthNewest(tally, atLeast);
     if (nth === null) return NO;
     if (within === null) return YES;
@@ -153,10 +159,11 @@ function countJudge({ tally, atLeast, within }: Extract<Rule, { readonly kind: "
   };
 }
 
-function sumJudge({ tally, tests, within }: Extract<Rule, { readonly kind: "sum" }>): Judge {
+function sumJudge(condition: Extract<Rule, { readonly kind: "sum" }>): Judge {
+  const { tally, tests, within } = condition;
   const checks = tests.map((test) => checkOf(timeless(test)));
   return ({ events }, now) => {
-    if (events === null) return UNREAD;
+    if (events?.has(condition) !== true) return UNREAD;
     const { sum, oldest } = events.sumSince(tally, within === null ? null : instantOf(now - within));
     const is = checks.every((check) => check(sum));
     if (within === null || oldest === null) return is ? YES : NO;

@@ -1,8 +1,5 @@
-import { compileRule, type Judge, type Subject } from "./judge.js";
+import { compileRule, type EventCondition, type Judge, type Subject } from "./judge.js";
 import type { Rule } from "./rule.js";
-
-/** A condition that asks for events. */
-export type EventCondition = Extract<Rule, { readonly kind: "count" | "sum" }>;
 
 /** The event conditions on which the rule still depends for a subject whose events were not read. */
 export type Needs = (subject: Subject, now: number) => readonly EventCondition[];

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { instantOf } from "../../../core/event/time.js";
 import type { SchemaId } from "../../../core/ids.js";
-import { countingOf, eventsOf, rowIn, type SeenEvent } from "../../../core/rule/events.js";
+import { countingOf, eventsOf, rowIn, type Row, type SeenEvent } from "../../../core/rule/events.js";
 import { formOf } from "../../../core/rule/form.js";
-import { compileRule } from "../../../core/rule/judge.js";
+import { compileRule, type EventCondition, type EventsOf } from "../../../core/rule/judge.js";
 import { compileNeeds } from "../../../core/rule/needs.js";
 import { parseRule } from "../../../core/rule/parse.js";
 import { resolveRule } from "../../../core/rule/resolve.js";
-import type { Rule } from "../../../core/rule/rule.js";
+import type { Rule, Tally } from "../../../core/rule/rule.js";
 import { createRandom, SEED, type Random } from "../../support/random/random.js";
 import { subjectOf, VOCABULARY } from "./rules.js";
 
@@ -15,6 +15,14 @@ function parsed(given: unknown): Rule {
   const found = parseRule(given, "rule", VOCABULARY);
   assert.ok("rule" in found, JSON.stringify(found));
   return resolveRule(found.rule, () => null)!;
+}
+
+/** What was read for these conditions, and nothing else. */
+function readFor(needs: readonly EventCondition[], all: readonly SeenEvent[]): EventsOf {
+  const [asked, forms] = [new Set(needs), new Set(needs.map(({ tally }) => formOf(tally)))];
+  const rowsOf = (tally: Tally): readonly Row[] =>
+    forms.has(formOf(tally)) ? all.flatMap((one) => rowIn(countingOf(tally), one) ?? []) : [];
+  return eventsOf(rowsOf, (condition) => asked.has(condition));
 }
 
 const events = (atLeast: number) => ({ $events: { schema_id: "order", at_least: atLeast } });
@@ -31,6 +39,24 @@ describe("What a rule needs to know of events", () => {
     assert.deepEqual(needed({ $or: [{ "traits.a": 1 }, events(5)] }, 1), []);
   });
 
+  it("leaves what was not read open, so that nothing else is taken to last longer than it does", () => {
+    const now = Date.UTC(2026, 0, 10);
+    const seen = { last_seen: instantOf(now - 86_400_000) };
+    const rule = parsed({
+      $and: [
+        { $or: [{ last_seen: { $gte: { $now: "-7d" } } }, { $not: events(1) }] },
+        { $events: { schema_id: "order", sum: "total", is: { $gte: 0 } } },
+      ],
+    });
+    const order = { schemaId: "order" as SchemaId, effectiveTs: instantOf(now - 86_400_000), payload: { total: 1 } };
+    const all: readonly SeenEvent[] = [order];
+    const judge = compileRule(rule);
+    const needs = compileNeeds(rule)(subjectOf(seen, null), now);
+    const verdict = judge({ ...subjectOf(seen, null), events: readFor(needs, all) }, now);
+    assert.deepEqual(verdict, { is: true, until: now + 6 * 86_400_000 + 1 });
+    assert.deepEqual(verdict, judge(subjectOf(seen, all), now));
+  });
+
   it(`is enough to judge, 5,000 random rules (SEED=${SEED})`, () => {
     const random = createRandom(SEED);
     const now = Date.UTC(2026, 0, 10);
@@ -42,22 +68,18 @@ describe("What a rule needs to know of events", () => {
         effectiveTs: instantOf(now - random.below(10) * 86_400_000),
         payload: { total: random.below(4) },
       })).toSorted((a, b) => (a.effectiveTs < b.effectiveTs ? 1 : -1));
-      const shown = { traits: { a: random.below(2) } };
+      const shown = { traits: { a: random.below(2) }, last_seen: instantOf(now - random.below(10) * 86_400_000) };
       const needs = compileNeeds(rule)(subjectOf(shown, null), now);
-      const asked = new Set(needs.map(({ tally }) => formOf(tally)));
       const judge = compileRule(rule);
       const unread = judge(subjectOf(shown, null), now);
       assert.equal(unread.is === null, needs.length > 0);
-      // The others were not read.
-      const part = eventsOf((tally) =>
-        asked.has(formOf(tally)) ? all.flatMap((one) => rowIn(countingOf(tally), one) ?? []) : [],
-      );
-      const whole = judge(subjectOf(shown, all), now).is;
-      assert.equal(
-        unread.is ?? judge({ ...subjectOf(shown, null), events: part }, now).is,
-        whole,
-        JSON.stringify(rule),
-      );
+      const part = { ...subjectOf(shown, null), events: readFor(needs, all) };
+      const verdict = unread.is === null ? judge(part, now) : unread;
+      const isAt = (at: number): boolean | null => judge(subjectOf(shown, all), at).is;
+      assert.equal(verdict.is, isAt(now), JSON.stringify(rule));
+      for (const at of [now + random.below(20 * 86_400_000), verdict.until - 1])
+        if (at > now && at < verdict.until && at < Infinity)
+          assert.equal(isAt(at), verdict.is, `${JSON.stringify(rule)} after ${at - now} ms`);
       if (needs.length < countOf(rule)) saved += 1;
     }
     assert.ok(saved > 500, `${saved} needed less than all`);
@@ -70,7 +92,7 @@ const sum = (parts: readonly Rule[]): number => parts.reduce((all, part) => all 
 
 function aRule(random: Random, depth: number): Record<string, unknown> {
   const within = random.below(2) === 0 ? {} : { within: `${1 + random.below(9)}d` };
-  switch (random.below(depth === 0 ? 3 : 6)) {
+  switch (random.below(depth === 0 ? 4 : 7)) {
     case 0:
       return { "traits.a": random.below(2) };
     case 1:
@@ -79,8 +101,10 @@ function aRule(random: Random, depth: number): Record<string, unknown> {
       };
     case 2:
       return { $events: { schema_id: "order", sum: "total", is: { $gte: random.below(5) }, ...within } };
-    case 3:
+    case 4:
       return { $not: aRule(random, depth - 1) };
+    case 3:
+      return { last_seen: { [random.pick(["$gte", "$lt"])]: { $now: `-${1 + random.below(9)}d` } } };
     default:
       return { [random.pick(["$and", "$or"])]: [aRule(random, depth - 1), aRule(random, depth - 1)] };
   }
