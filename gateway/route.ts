@@ -22,8 +22,8 @@ export interface Page {
 
 export interface Context<Params = unknown, Query = unknown, Body = unknown> extends Caller {
   readonly takeBytes: TakeBytes;
-  /** Behind it, before a part that may be large: of one workspace one is read and made in a turn of the loop. Answers whether few are being made. */
-  readonly takeTurn: () => Promise<boolean>;
+  /** Behind it, before about so many bytes are read: a turn of the loop that has room for them. Answers whether few answers are being made. */
+  readonly takeTurn: (bytes: number) => Promise<boolean>;
   /** The same for work that takes seconds, a little at a time: other reads of the workspace begin meanwhile. */
   readonly takeBytesForLong: TakeBytes;
   /** Between two parts of such work: the next one takes its bytes in turn with the others. */

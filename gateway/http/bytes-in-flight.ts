@@ -5,7 +5,11 @@ import type { WorkspaceId } from "../../core/ids.js";
 
 const MIB = 1_048_576;
 /** Of a workspace that makes no more than these, few answers are being made: each takes 64 KB at least, where it may be large. */
-const FEW_BYTES = 262_144;
+const FEW_BYTES = MIB;
+/** Of one workspace, about so much is read and made in a turn of the event loop. */
+const TURN_BYTES = 262_144;
+/** What is read of nothing takes its time too. */
+const READ_BYTES = 4_096;
 
 /** What becomes of a read whose client is gone: nobody gets this answer, and it is no failure. */
 export const CLIENT_LEFT = new AppError("unavailable", "The client is gone.");
@@ -29,8 +33,11 @@ export interface Share {
    */
   readonly take: TakeBytes;
   readonly look: LookWithBytes;
-  /** To be called behind `take`: a turn of the event loop that no other answer of the workspace has. Answers whether few are being made. */
-  readonly takeTurn: () => Promise<boolean>;
+  /**
+   * To be called behind `take`, before about so many bytes are read: a turn of the event loop in which other answers of the workspace leave
+   * room for them. Answers whether few are being made.
+   */
+  readonly takeTurn: (bytes: number) => Promise<boolean>;
   /**
    * To be called behind `take` by who makes the answer a little at a time, for seconds: it holds what it took, and the others of its
    * workspace need not wait until it is made.
@@ -57,8 +64,9 @@ interface Waiting {
 interface Line {
   held: number;
   making: number;
-  /** The last turn of the event loop that was given. */
+  /** The last turn of the event loop that was given, and what is read in it. */
   turn: Promise<void>;
+  turnBytes: number;
   readonly waiting: Set<Waiting>;
 }
 
@@ -81,7 +89,13 @@ export function createBytesInFlight({
   let held = 0;
 
   const lineOf = (workspace: WorkspaceId): Line => {
-    const line = lines.get(workspace) ?? { held: 0, making: 0, turn: Promise.resolve(), waiting: new Set() };
+    const line = lines.get(workspace) ?? {
+      held: 0,
+      making: 0,
+      turn: Promise.resolve(),
+      turnBytes: 0,
+      waiting: new Set(),
+    };
     lines.set(workspace, line);
     return line;
   };
@@ -181,9 +195,16 @@ export function createBytesInFlight({
           );
           return hasRoom ? isSo().finally(release) : isLeft;
         },
-        takeTurn: async () => {
+        takeTurn: async (asked) => {
           const line = lineOf(workspace);
-          await (line.turn = line.turn.then(() => nextTurn()));
+          const bytes = Math.max(asked, READ_BYTES);
+          if (line.turnBytes + bytes > TURN_BYTES) {
+            line.turn = line.turn.then(() => nextTurn());
+            line.turnBytes = 0;
+          }
+          line.turnBytes += bytes;
+          await line.turn;
+          if (isLeft) throw CLIENT_LEFT;
           return line.making <= FEW_BYTES;
         },
         linger: () => made(own),

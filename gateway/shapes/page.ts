@@ -102,6 +102,8 @@ interface ListRow<Item, Params extends TProperties, Query extends TProperties>
 
 /** Taken before the first read: most pages have no more. */
 const FIRST_BYTES = 65_536;
+/** What a portion may have of which nothing is known, for the turns of the loop. */
+const UNKNOWN_BYTES = 32_768;
 /** How many portions are read at once while what came before them is small, and few pages are being made: these may be large. */
 const SMALL_PORTIONS = 4;
 
@@ -130,8 +132,10 @@ async function readPage<Item>(
   };
   await takeBytes(taken);
   const portion = Math.ceil(PAGE_BYTES_MAX / itemBytes);
-  for (;;) {
-    const isQuiet = await takeTurn();
+  // What the portion before had says what the next one may have.
+  for (let due = Math.min(firstBytes, UNKNOWN_BYTES); ;) {
+    const isQuiet = await takeTurn(due);
+    const begunAt = bytes;
     const isSmall = shown.length > 0 && bytes <= FIRST_BYTES;
     const most = isSmall && isQuiet ? SMALL_PORTIONS * portion : portion;
     const wanted = Math.min(most, page.limit - shown.length);
@@ -150,6 +154,7 @@ async function readPage<Item>(
     }
     if (rows.length <= wanted) return { shown, next: null };
     if (shown.length === page.limit) return { shown, next: after };
+    due = bytes - begunAt;
   }
 }
 
@@ -162,7 +167,7 @@ export async function wholePage(
 ): Promise<Reply> {
   const { takeBytes, takeTurn, giveBack } = context;
   await takeBytes(firstBytes);
-  await takeTurn();
+  await takeTurn(firstBytes);
   const made = await make();
   const bytes = Buffer.byteLength(made.json);
   if (bytes <= firstBytes || (await isGiven(takeBytes(bytes - firstBytes)))) return made;

@@ -5,7 +5,7 @@ import { instantOf } from "../../core/event/time.js";
 import type { StoredEvent } from "../../core/event/event.js";
 import { newId, type TallyId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports/event-store.js";
-import type { EventCondition } from "../../core/rule/needs.js";
+import type { EventCondition } from "../../core/rule/judge.js";
 import type { Tally } from "../../core/rule/rule.js";
 import { DAMAGED } from "../../store/stored-event.js";
 import { readTimeline } from "../../store/timeline.js";

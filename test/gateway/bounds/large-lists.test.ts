@@ -124,15 +124,36 @@ describe("A list of large items", () => {
     ["changes", () => "/v1/changes"],
     ["the history of a profile", () => `/v1/profiles/${profileId}/history`],
   ] as const)
-    it(`is read by one reader of a workspace in a turn of the event loop: ${name}`, async () => {
+    it(`is read by few readers of a workspace in a turn of the event loop: ${name}`, async () => {
       latencyMs = 20;
       mostInTurn = 0;
       const readers = Array.from({ length: 40 }, () => workspace.send("GET", `${target()}?limit=100`));
       const answers = await Promise.all(readers);
       assert.ok(answers.some(({ status }) => status === 200));
-      // The count ends somewhere in the next turn, which has its own read.
-      assert.ok(mostInTurn <= 2, `${mostInTurn} reads in a turn`);
+      // Eight that know nothing of what they read, and the count ends somewhere in the next turn.
+      assert.ok(mostInTurn <= 16, `${mostInTurn} reads in a turn`);
     });
+
+  it("needs few turns of the event loop where the items are small, which may be long", async () => {
+    let [turns, isOver] = [0, false];
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    const { handle } = list({
+      ...LARGE,
+      read: async (_, { limit, after }) =>
+        Array.from({ length: limit }, (_, n) => Number(after?.[0] ?? 0) + n + 1).filter((n) => n <= 100),
+      position: (n) => [String(n)],
+      show: (n) => JSON.stringify(n),
+    });
+    const inFlight = createBytesInFlight();
+    const many = newId<WorkspaceId>();
+    count();
+    await Promise.all(Array.from({ length: 60 }, () => pageOf(handle, inFlight, many)));
+    isOver = true;
+    assert.ok(turns < 60, `${turns} turns`);
+  });
 
   it("is read a few at a time where many readers cannot know yet how large they are", async () => {
     let [untaken, most] = [0, 0];
@@ -151,7 +172,7 @@ describe("A list of large items", () => {
     const inFlight = createBytesInFlight({ waitMs: 100 });
     const many = newId<WorkspaceId>();
     await Promise.allSettled(Array.from({ length: 40 }, () => pageOf(handle, inFlight, many)));
-    assert.ok(most <= 40 * 9 + 4 * 32, `${most} items at once`);
+    assert.ok(most <= 40 * 9 + 16 * 32, `${most} items at once`);
   });
 
   describe("while memory is taken", () => {
