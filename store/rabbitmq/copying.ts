@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AsyncMessage, Channel } from "rabbitmq-client";
+import type { Channel } from "rabbitmq-client";
 import type { MessageRow, QueueCopying } from "../../core/ports/copying.js";
 import { PAGE_BYTES_MAX } from "../copy-pages.js";
 import { awayProblem, closeConnection, openConnection, type OnError } from "./connection.js";
@@ -9,18 +9,10 @@ import { unpackList } from "./list.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
 import { readHeaders } from "./publisher/headers.js";
 import { findPartitions } from "./partitions.js";
-import { within } from "./within.js";
+import { readOut, type Standing } from "./read-out.js";
 import { declarationProblem, namesOf, ownerDeclaration, WAITS, type QueueNames } from "./topology.js";
 
-interface Standing {
-  readonly single: readonly string[];
-  readonly partitions: readonly string[];
-}
-type Delivered = Pick<AsyncMessage, "headers" | "body">;
-
 const MESSAGES_PER_PORTION = 100;
-/** Few, because they may be large. */
-const CONSUMED_AT_ONCE = 32;
 const DEADLINE_MS = 10_000;
 const AT_ONCE = 200;
 /** A broker gives back what a lost connection held once it has missed heartbeats of 4 s: after 12 s at the latest. */
@@ -136,60 +128,24 @@ export async function disownQueues(options: {
   }
 }
 
-/** Holds all of them unacknowledged until the last: then the broker puts them back. */
 async function* messagesOf(
   channel: Channel,
-  { dead }: QueueNames,
-  { single, partitions }: Standing,
+  { dead, retry }: QueueNames,
+  standing: Standing,
 ): AsyncGenerator<readonly MessageRow[]> {
   let [portion, bytes]: [MessageRow[], number] = [[], 0];
-  const read = [
-    ...single.map((queue) => [queue, gotten(channel, queue)] as const),
-    ...partitions.map((queue) => [queue, consumed(channel, queue)] as const),
-  ];
-  for (const [queue, deliveries] of read)
-    for await (const { headers, body } of deliveries) {
-      const { attempts, failedAt, crashes } = readHeaders(headers);
-      const counts = { attempts, failedAt: failedAt || null, crashes: queue === dead ? CRASHES_GIVEN_UP : crashes };
-      for (const message of unpackList(bytesOf(body))) {
-        portion.push({ message, ...counts });
-        bytes += message.length;
-        if (portion.length < MESSAGES_PER_PORTION && bytes < PAGE_BYTES_MAX) continue;
-        yield portion;
-        [portion, bytes] = [[], 0];
-      }
+  for await (const { queue, headers, body } of readOut(channel, standing, retry)) {
+    const { attempts, failedAt, crashes } = readHeaders(headers);
+    const counts = { attempts, failedAt: failedAt || null, crashes: queue === dead ? CRASHES_GIVEN_UP : crashes };
+    for (const message of unpackList(bytesOf(body))) {
+      portion.push({ message, ...counts });
+      bytes += message.length;
+      if (portion.length < MESSAGES_PER_PORTION && bytes < PAGE_BYTES_MAX) continue;
+      yield portion;
+      [portion, bytes] = [[], 0];
     }
+  }
   if (portion.length > 0) yield portion;
-}
-
-async function* gotten(channel: Channel, queue: string): AsyncGenerator<Delivered> {
-  for (let got = await channel.basicGet({ queue }); got !== undefined; got = await channel.basicGet({ queue }))
-    yield got;
-}
-
-/** Of a queue that has one active consumer at a time, nobody else may get. */
-async function* consumed(channel: Channel, queue: string): AsyncGenerator<Delivered> {
-  for (;;) {
-    const { messageCount } = await channel.queueDeclare({ queue, passive: true });
-    if (messageCount === 0) return;
-    yield* consume(channel, queue, Math.min(messageCount, CONSUMED_AT_ONCE));
-  }
-}
-
-async function* consume(channel: Channel, queue: string, count: number): AsyncGenerator<Delivered> {
-  const delivered: Delivered[] = [];
-  let wake: (() => void) | null = null;
-  // Of the consumer that follows: it gets no more than are waited for.
-  await channel.basicQos({ prefetchCount: count });
-  const { consumerTag } = await channel.basicConsume({ queue }, (message) => {
-    delivered.push(message);
-    wake?.();
-  });
-  for (let taken = 0; taken < count; taken += 1) {
-    if (delivered.length === 0) await within(DEADLINE_MS, new Promise<void>((resolve) => (wake = resolve)));
-    yield delivered.shift()!;
-  }
-  await channel.basicCancel({ consumerTag });
 }
 
 /** The library reads text and JSON by what the message says of itself. */
