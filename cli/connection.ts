@@ -59,7 +59,8 @@ function ownerKeyIn(file: string): FoundKey | null {
   }
 }
 
-const ANSWER_MS = 30_000;
+/** An explanation or an undo of a large profile takes up to 60 seconds. */
+const ANSWER_MS = 90_000;
 const RETRY_MS = 10_000;
 
 /** `retryMs`: how long a busy or absent service is asked again. */

@@ -6,6 +6,12 @@ export const plain = (text: string): string =>
 
 export const showIdentifier = ({ namespace, value }: Identifier): string => plain(`${namespace}:${value}`);
 
+/** In a record of a change: of one that was erased only the namespace is left. */
+export type ChangedIdentifier = Identifier | { readonly namespace: string; readonly erased: true };
+
+export const showChanged = (one: ChangedIdentifier): string =>
+  "erased" in one ? `${plain(one.namespace)} (erased)` : showIdentifier(one);
+
 /** A link between two identifiers, and what it rests on. */
 export interface Link {
   readonly from: Identifier;

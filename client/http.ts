@@ -30,7 +30,7 @@ const tellAway = (cause: unknown): never => {
 export interface HttpOptions {
   readonly url: string;
   readonly key: string;
-  /** Of one try; 10 seconds. */
+  /** Of one try; 10 seconds. What the service is asked to wait (`?wait=`) comes on top. */
   readonly timeoutMs?: number;
   /** From the first try to the last; 5 minutes. */
   readonly retryMs?: number;
@@ -72,6 +72,14 @@ const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
     const timer = setTimeout(done, ms);
     signal?.addEventListener("abort", done);
   });
+
+const WAITED_S_MAX = 60;
+
+/** What the service was asked to wait before it answers. */
+function waitedMs(path: string): number {
+  const seconds = Number(new URLSearchParams(path.split("?")[1]).get("wait"));
+  return Number.isFinite(seconds) ? 1_000 * Math.min(Math.max(seconds, 0), WAITED_S_MAX) : 0;
+}
 
 /** Of one try. `AbortSignal.any` would leave something of each try in a signal that lives for as long as the client. */
 function createLimit(ends: AbortSignal | undefined, timeoutMs: number) {
@@ -117,7 +125,7 @@ export function createHttp({ url, key, timeoutMs = 10_000, retryMs = 300_000, ..
     for (let tries = 0; ; tries += 1) {
       let failure: unknown;
       let waitMs = 0;
-      const limit = createLimit(signal, timeoutMs);
+      const limit = createLimit(signal, timeoutMs + waitedMs(call.path));
       try {
         const response = await once(call, limit.signal).catch(tellAway);
         if (response.ok) return (response.status === 204 ? undefined : await response.json().catch(tellAway)) as Answer;

@@ -65,7 +65,9 @@ async function* textOf(log: ErasureLog): AsyncGenerator<string> {
 
 /** Never over another file: the folder may be the one that the service writes its own log to. */
 async function write(file: string, text: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  const opened = await open(file, "wx", 0o600);
+  const opened = await open(file, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === "EEXIST" ? new ConfigError(`${file} is there already: name a new folder`) : error;
+  });
   try {
     for await (const one of text) await opened.appendFile(one);
     await opened.datasync();

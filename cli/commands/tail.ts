@@ -4,7 +4,7 @@ import type { LookedUp } from "../../client/client.js";
 import { pages, read, type Command } from "../command.js";
 import { CliError, EXIT, usage } from "../fail.js";
 import { flagIn, identifierIn, textIn, wholeIn, type Identifier } from "../options.js";
-import { plain, showIdentifier } from "../show.js";
+import { plain, showChanged, showIdentifier, type ChangedIdentifier } from "../show.js";
 
 const POLL_MS = 1_000;
 /** New items of one look at a list: when more came, the older ones of them are not shown. */
@@ -101,7 +101,7 @@ const showEvent = ({ timestamp, received_at: at, event_id: id, schema_id: schema
 
 const showChange = ({ at, change_id: id, outcome, source, event_id: event, identifiers }: Item): string => {
   const from = event === null ? String(source) : `event ${event as string}`;
-  const who = (identifiers as readonly Identifier[]).map(showIdentifier).join(" ");
+  const who = (identifiers as readonly ChangedIdentifier[]).map(showChanged).join(" ");
   return `${String(at)} ${String(id)} ${String(outcome)} by ${from}: ${who}`;
 };
 

@@ -24,6 +24,6 @@ export async function readSdkBody(
   const inflated = await inflate(sent, { bytesMax, took: countInflated(request, held.add) });
   if (came !== undefined) held.add(-sent.length);
   if (inflated.kind === "too_large") throw tooLarge("", bytesMax);
-  if (inflated.kind === "broken") throw new AppError("invalid_json", "The body is not valid gzip.");
+  if (inflated.kind === "broken") throw new AppError("bad_request", "The body is not valid gzip, or is incomplete.");
   return inflated.bytes;
 }

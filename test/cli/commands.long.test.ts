@@ -179,6 +179,16 @@ describe("onym on the command line", () => {
     );
   });
 
+  it("tail shows of an erased identifier that it was erased", async () => {
+    const other = await app().workspace();
+    const ada = { namespace: "email", value: "ada@example.com" };
+    await other.send("POST", "/v1/identify", { identifiers: [ada, { namespace: "user_id", value: "u-1" }] });
+    assert.equal((await other.send("POST", "/v1/erasures", { identifiers: [ada] })).status, 202);
+    const ran = await run(["tail", "changes", "--once"], { key: await other.key("viewer") });
+    assert.match(ran.out, /email \(erased\)/);
+    assert.doesNotMatch(ran.out, /undefined|ada/);
+  });
+
   it("tail shows the events of one person", async () => {
     const sent = await workspace.collect(schemaId, { email: "tail@example.com" });
     await workspace.settled(sent.body["event_id"]);

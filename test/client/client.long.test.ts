@@ -63,6 +63,12 @@ describe("The client", () => {
     }
   });
 
+  it("waits as long as the service was asked to wait, and then for its answer", async () => {
+    const { client, proxy } = await openBehind(() => "pass", { timeoutMs: 1_000, retryMs: 5_000 });
+    const { profiles, unknown } = await client.lookUp([user("nobody@example.com")], { wait: 1 });
+    assert.deepEqual([profiles, unknown.length, proxy.seen.length], [[], 1, 1]);
+  });
+
   it("sends no more than the batch takes, and everything", async () => {
     const { client, proxy } = await openBehind(() => "pass", { batchMax: 10 });
     const accepted = await Promise.all(Array.from({ length: 25 }, (_, n) => client.collect(eventOf(schemaId, n))));

@@ -187,7 +187,7 @@ const Planned = ({
           ),
         ],
         ["Identifiers", <Counts key="i" of={identifiers} />],
-        ["Events", `${count(events, "event")}${partial === true ? " or more" : ""}`],
+        ["Events folded", `${count(events, "event")}${partial === true ? " or more" : ""}`],
       ]}
     />
     <p class="soft small">

@@ -69,7 +69,7 @@ const RESPONSES = {
 };
 const ABOUT =
   "From the response on, no read shows the person. Their data is deleted soon after, and the receipt says when. " +
-  "With `suppress`, later events do not bring them back, until `readmit`. With `dry_run=true` nothing is erased: 200 says what would be erased, with an `ETag`; sent as `If-Match`, 412 if it is something else by then. To erase somebody twice answers the same receipt; by identifiers, what came in since and is in no profile goes too.";
+  "With `suppress`, later events do not bring them back, until `readmit`. With `dry_run=true` nothing is erased: 200 says which identifiers would be erased, and how many events were folded into the profile, with an `ETag`; sent as `If-Match`, 412 if it is something else by then. To erase somebody twice answers the same receipt; by identifiers, what came in since and is in no profile goes too.";
 
 export function erasureRoutes(services: Services): readonly Route[] {
   const access = { kind: "role", role: "admin" } as const;
