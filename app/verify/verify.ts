@@ -57,7 +57,12 @@ const AWAY =
  * it, for as long as the disk is full: it would seem damaged.
  */
 async function verifyCopy(config: Config, log: Log, isRepair: boolean, now: () => number): Promise<Verified> {
-  const { DATA_DIR: dataDir } = config;
+  const { DATA_DIR: dataDir, RABBITMQ_URL, MONGODB_URL, NEO4J_URL } = config;
+  // The parts on servers go on while the file's parts are read as they were: what came meanwhile would seem to differ.
+  if ([RABBITMQ_URL, MONGODB_URL, NEO4J_URL].some((url) => url !== ""))
+    throw new ConfigError(
+      `DATA_DIR: a process uses the folder ${dataDir}: stop it before verify, because some parts are on servers`,
+    );
   if (isRepair)
     throw new ConfigError(
       `DATA_DIR: a process uses the folder ${dataDir}: stop it before --repair; without it, verify works beside it`,

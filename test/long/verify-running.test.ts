@@ -14,8 +14,8 @@ import { startApp } from "../support/service/app.js";
 const SCRIPT = fileURLToPath(new URL("../../app/verify/main.js", import.meta.url));
 const ADA = { namespace: "email", value: "ada@example.com" };
 
-async function runVerify(dataDir: string) {
-  const child = spawn(process.execPath, [SCRIPT], { env: { DATA_DIR: dataDir } });
+async function runVerify(dataDir: string, servers: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [SCRIPT], { env: { DATA_DIR: dataDir, ...servers } });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
   return { stdout, stderr, status: child.exitCode };
 }
@@ -63,6 +63,27 @@ describe("npm run verify beside a process that uses the folder", () => {
           /^\S+ \(running\): onym\.db was removed, moved or replaced: .*\n.*all pages are whole\nall rows agree\n$/,
         );
         assert.equal(status, 1);
+      } finally {
+        await app.service.close();
+      }
+    }));
+
+  it("does not compare a copy of one part with the others, which go on at their servers", () =>
+    withFolder(async (dataDir) => {
+      const app = await startApp({ DATA_DIR: dataDir });
+      try {
+        for (const [name, scheme] of [
+          ["RABBITMQ_URL", "amqp"],
+          ["MONGODB_URL", "mongodb"],
+          ["NEO4J_URL", "bolt"],
+        ]) {
+          const { stdout, stderr, status } = await runVerify(dataDir, { [name!]: `${scheme}://127.0.0.1:1` });
+          assert.deepEqual([status, stdout], [2, ""]);
+          assert.match(
+            stderr,
+            /^onym: DATA_DIR: a process uses the folder .*: stop it before verify, .* on servers\n$/,
+          );
+        }
       } finally {
         await app.service.close();
       }
