@@ -44,17 +44,18 @@ export async function verifyDocuments(given: Omit<VerifyDeps, "begun" | "erasing
   const expired = new Set<WorkspaceId>();
   const mayHaveTaken = await watchRetention(backends, given.now);
   const isEmpty = await isQueueEmpty(backends.queue);
+  // First: what it deletes is not looked at as if somebody had lost it.
+  await verifyErased(deps);
   await forEachRow(backends.copying.documents, "events", async (row) => {
     if (row.gone === "expired") expired.add(row.workspace);
     if (row.gone === null) await verifyEvent(deps, row, isEmpty);
   });
   await verifyLetters(deps);
-  await verifyErased(deps);
   // Also where none had expired when the events were walked: the first ones may have gone since.
   const mayHaveExpired = async (workspace: WorkspaceId): Promise<boolean> =>
     expired.has(workspace) || (await mayHaveTaken(workspace));
   await forEachRow(backends.copying.documents, "facets", async ({ workspace, uid }) => {
-    if ((await backends.graph.resolve(workspace, uid)) === null) await tellUnknown(deps, workspace, uid);
+    if ((await backends.graph.resolve(workspace, uid)) === null) await tellUnknown(deps, workspace, uid, uid);
     else await verifyFacet({ ...deps, mayHaveExpired }, workspace, uid);
   });
 }
@@ -67,7 +68,7 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): P
   // Of a facet that stands it is told below.
   const isLookedAt = fold !== null && deps.lookedAt.has(fold.facet);
   if (fold !== null && !isLookedAt && (await backends.graph.resolve(workspace, fold.facet)) === null)
-    return tellUnknown(deps, workspace, eventId);
+    return tellUnknown(deps, workspace, fold.facet, eventId);
   if (fold?.isDone === true) {
     if (isLookedAt) return;
     const facets = await backends.profiles.find(workspace, [fold.facet]);
@@ -90,12 +91,15 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): P
   findings.mended("unfolded_events");
 }
 
-/** An erasure since the begin may be over by now, and the row still be of before. */
-async function tellUnknown(deps: VerifyDeps, workspace: WorkspaceId, id: string): Promise<void> {
+/** What an erasure buried is told with the erasure, as `erased_bytes`. */
+async function tellUnknown(deps: VerifyDeps, workspace: WorkspaceId, uid: Uid, id: string): Promise<void> {
   const { backends, findings, erasing, begun } = deps;
-  if (erasing.has(workspace) || (await backends.graph.lastErasedAt(workspace)) > begun - YOUNG_MS)
+  const { graph } = backends;
+  // An erasure since the begin may be over by now, and the row still be of before.
+  if (erasing.has(workspace) || (await graph.lastErasedAt(workspace)) > begun - YOUNG_MS)
     findings.passedOver("events and facets of unknown identifiers where an erasure is under way, or was");
-  else findings.found("unknown_facets", id);
+  else if (((await graph.previewErasure(workspace, { profileId: uid }))?.erasure ?? null) === null)
+    findings.found("unknown_facets", id);
 }
 
 async function erasingWorkspaces({ graph }: Pick<Backends, "graph">): Promise<ReadonlySet<WorkspaceId>> {

@@ -9,6 +9,7 @@ import { readConfig } from "../../core/config.js";
 import { CATALOG_KINDS, catalogRows, loadCatalogRow } from "../../store/catalog-copying.js";
 import { dumpAll, loadAll } from "../support/copying/rows.js";
 import { withFolder } from "../support/faults.js";
+import { atRest } from "../support/moving/world.js";
 import { listAt, send, startApp, textAt, type TestWorkspace } from "../support/service/app.js";
 
 const SCHEMA = {
@@ -122,6 +123,45 @@ describe("A backup of servers that run", () => {
       const reversed = await verify(config(path.join(folder, "reversed")), silentLog, true);
       assert.match(reversed.lines.join("\n"), /^unknown_facets: /m);
       assert.equal(reversed.isWhole, false);
+    }));
+
+  it("with somebody erased between the two copies: repaired, nothing is left of them", () =>
+    withFolder(async (folder) => {
+      const [data, documents, graph, to] = ["data", "documents", "graph", "to"].map((one) => path.join(folder, one));
+      for (const one of [documents!, graph!]) await mkdir(one);
+      const app = await startApp({ DATA_DIR: data! });
+      const workspace = await app.workspace();
+      const schema = await workspace.schema(IN_CITIES);
+      await workspace.send("POST", "/v1/audiences", { name: "l", rule: { "traits.city": "London" } });
+      for (const email of ["goes@example.com", "goes@example.com", "stays@example.com"])
+        await workspace.settled((await workspace.collect(schema, { email, city: "London" })).body["event_id"]);
+      await atRest(app);
+      assert.ok("pages" in (await askForBackup(data!, path.join(documents!, "onym.db")))!);
+      const identifiers = [{ namespace: "email", value: "goes@example.com" }];
+      await workspace.send("POST", "/v1/erasures", { identifiers, suppress: false });
+      await atRest(app);
+      assert.ok("pages" in (await askForBackup(data!, path.join(graph!, "onym.db")))!);
+      await app.service.close();
+
+      await combineWith(documents!, graph!, to!, async ({ first, target }) => {
+        const rows = await dumpAll(first.backends.copying.members, 500);
+        await loadAll(target.backends.copying.members, rows);
+      });
+      const look = async (isRepair: boolean) => {
+        const { lines, isWhole } = await verify(config(to!), silentLog, isRepair, () => Date.now() + 120_000);
+        return { text: lines.join("\n"), isWhole };
+      };
+      const found = await look(false);
+      assert.match(found.text, /^erased_bytes: 3 /m);
+      assert.ok(!found.text.includes("unknown_facets"), found.text);
+      const repaired = await look(true);
+      assert.match(repaired.text, /^erased_bytes: 3 .*; 3 mended/m);
+      assert.equal(repaired.isWhole, true, repaired.text);
+      const restored = await startApp({ DATA_DIR: to! });
+      await atRest(restored);
+      await restored.service.close();
+      const { text, isWhole } = await look(false);
+      assert.equal(isWhole, true, text);
     }));
 
   for (const [members, told] of [
