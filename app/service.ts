@@ -10,6 +10,7 @@ import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { StatsStore } from "../core/stats.js";
 import { openValidator } from "../core/schema/validation/validator.js";
 import { createPurge } from "../commands/erasures/purge.js";
+import { logLacking } from "../commands/erasures/log-lacking.js";
 import { restoreErasures } from "../commands/erasures/restore.js";
 import { createWaiting } from "../commands/waiting.js";
 import { readConsole } from "../gateway/console/files.js";
@@ -191,6 +192,8 @@ async function bringErasuresBack({ backends, identity, now, log }: Parts): Promi
   const { graph: erasures, erasureLog, catalog } = backends;
   const count = await restoreErasures({ erasures, erasureLog, catalog, identity, now });
   if (count > 0) log.warn({ erasures: count }, "the store was restored: erasures that it did not know are run again");
+  const logged = await logLacking({ erasures, erasureLog, catalog });
+  if (logged > 0) log.warn({ erasures: logged }, "the log of erasures was older than the store: it has them now");
 }
 
 /**

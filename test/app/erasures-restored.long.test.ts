@@ -142,4 +142,34 @@ describe("A restored store", () => {
       await stop();
     }
   });
+
+  it("logs what a log that is older than the store lacks, so the next backup erases them again, too", async () => {
+    let workspace = await (await start()).workspace();
+    const [key, id, ada] = [await workspace.key("owner"), workspace.id, email("ada")];
+    const [file, log] = ["onym.db", "erasures.log"].map((name) => path.join(folder, name)) as [string, string];
+    const backup = path.join(folder, "..", `${secret}.db`);
+    await workspace.send("POST", "/v1/identify", { identifiers: [ada] });
+    await stop();
+    await copyFile(file, backup);
+    workspace = workspaceOf((await start()).url, id, key);
+    const erased = await workspace.send("POST", "/v1/erasures", { identifiers: [ada], suppress: false });
+    await completed(workspace, textAt(erased.body, "erasure_id"));
+    await stop();
+    // It was copied before the erasure.
+    await rm(log);
+
+    await start();
+    await stop();
+    const lines = await readFile(log, "utf8");
+    assert.ok(lines.includes(textAt(erased.body, "erasure_id")), lines);
+    await start();
+    await stop();
+    assert.equal(await readFile(log, "utf8"), lines, "the next start has nothing to add");
+    await copyFile(backup, file);
+    await rm(backup);
+    await rm(`${file}-wal`, { force: true });
+    workspace = workspaceOf((await start()).url, id, key);
+    const { body } = await workspace.send("POST", "/v1/profiles/lookup", { identifiers: [ada] });
+    assert.deepEqual(listAt(body, "profiles"), []);
+  });
 });

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
+import { logLacking } from "../../commands/erasures/log-lacking.js";
 import { logErasure, readmit } from "../../commands/erasures/log.js";
 import type { Erasure, ErasureRequest } from "../../core/identity/erasure.js";
 import { newId, type ErasureId, type Tomb, type Uid, type WorkspaceId } from "../../core/ids.js";
 import { restoreErasures } from "../../commands/erasures/restore.js";
 import { createIdentity } from "../../graph/identity.js";
+import { aWorkspace as aCatalogWorkspace } from "../support/builders.js";
 import { erase, NOW, uidsOf } from "../support/identity/erasures.js";
 import { anAssertion, aWorkspace, step } from "../support/identity/fixtures.js";
-import { ann } from "../support/identity/snapshots.js";
+import { ann, bob, cat } from "../support/identity/snapshots.js";
 import { catalogWithout, inMemory } from "../support/memory/erasure-log.js";
 
 describe("The log of erasures", () => {
@@ -240,5 +242,24 @@ describe("The log of erasures", () => {
       open.map(({ workspace }) => workspace),
       [here],
     );
+  });
+
+  it("is given what it lacks, the oldest first, also behind what it has, and nothing twice", async () => {
+    const workspace = aWorkspace();
+    const { erasures, erasureLog, lines } = inMemory();
+    const made: Erasure[] = [];
+    for (const one of [ann, bob, cat]) made.push(await erase(erasures, workspace, one, { suppress: true }));
+    await logErasure({ erasures, erasureLog }, made[2]!);
+    const [before, workspaces] = [lines.length, async () => [{ ...aCatalogWorkspace(), workspaceId: workspace }]];
+    const services = { erasures, erasureLog, catalog: { workspaces } };
+    assert.equal(await logLacking(services), 2);
+    const ids = made.map(({ erasureId }) => erasureId);
+    assert.deepEqual(
+      lines.slice(before).map(({ erasure }) => erasure.erasureId),
+      ids.slice(0, 2),
+    );
+    await erasures.readmit(workspace, ids[0]!, NOW + 7);
+    assert.equal(await logLacking(services), 1, "it was said again since");
+    assert.equal(await logLacking(services), 0);
   });
 });
