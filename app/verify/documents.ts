@@ -67,8 +67,10 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): P
   if (decoded?.kind !== "event" || decoded.event.eventId !== eventId) return findings.found("damaged_events", eventId);
   // Of a facet that stands it is told below.
   const isLookedAt = fold !== null && deps.lookedAt.has(fold.facet);
-  if (fold !== null && !isLookedAt && (await backends.graph.resolve(workspace, fold.facet)) === null)
-    return tellUnknown(deps, workspace, fold.facet, eventId);
+  if (fold !== null && !isLookedAt && (await backends.graph.resolve(workspace, fold.facet)) === null) {
+    const isTold = await tellUnknown(deps, workspace, fold.facet, eventId);
+    return isTold || fold.isDone ? undefined : dropBegun(deps, row);
+  }
   if (fold?.isDone === true) {
     if (isLookedAt) return;
     const facets = await backends.profiles.find(workspace, [fold.facet]);
@@ -91,15 +93,27 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): P
   findings.mended("unfolded_events");
 }
 
-/** What an erasure buried is told with the erasure, as `erased_bytes`. */
-async function tellUnknown(deps: VerifyDeps, workspace: WorkspaceId, uid: Uid, id: string): Promise<void> {
+/** Whether it is told. What an erasure buried is not: all that is folded there is told with the erasure, as `erased_bytes`. */
+async function tellUnknown(deps: VerifyDeps, workspace: WorkspaceId, uid: Uid, id: string): Promise<boolean> {
   const { backends, findings, erasing, begun } = deps;
   const { graph } = backends;
   // An erasure since the begin may be over by now, and the row still be of before.
   if (erasing.has(workspace) || (await graph.lastErasedAt(workspace)) > begun - YOUNG_MS)
     findings.passedOver("events and facets of unknown identifiers where an erasure is under way, or was");
-  else if (((await graph.previewErasure(workspace, { profileId: uid }))?.erasure ?? null) === null)
-    findings.found("unknown_facets", id);
+  else if (((await graph.previewErasure(workspace, { profileId: uid }))?.erasure ?? null) !== null) return false;
+  else findings.found("unknown_facets", id);
+  return true;
+}
+
+/** Its fold was only begun when it was copied, so the erasure did not find it, and no message of it comes. */
+async function dropBegun(
+  { backends, findings, isRepair }: VerifyDeps,
+  { workspace, eventId }: EventRow,
+): Promise<void> {
+  findings.found("erased_bytes", eventId);
+  if (!isRepair) return;
+  await backends.events.drop(workspace, [eventId], "erased");
+  findings.mended("erased_bytes");
 }
 
 async function erasingWorkspaces({ graph }: Pick<Backends, "graph">): Promise<ReadonlySet<WorkspaceId>> {
