@@ -125,12 +125,13 @@ describe("A backup of servers that run", () => {
       assert.equal(reversed.isWhole, false);
     }));
 
-  it("with somebody erased between the two copies: repaired, nothing is left of them", () =>
+  it("with somebody erased between the two copies: repaired, nothing is left of them, and the feed tells of it", () =>
     withFolder(async (folder) => {
       const [data, documents, graph, to] = ["data", "documents", "graph", "to"].map((one) => path.join(folder, one));
       for (const one of [documents!, graph!]) await mkdir(one);
       const app = await startApp({ DATA_DIR: data! });
       const workspace = await app.workspace();
+      const key = await workspace.key("owner");
       const schema = await workspace.schema(IN_CITIES);
       await workspace.send("POST", "/v1/audiences", { name: "l", rule: { "traits.city": "London" } });
       for (const email of ["goes@example.com", "goes@example.com", "stays@example.com"])
@@ -159,6 +160,9 @@ describe("A backup of servers that run", () => {
       assert.equal(repaired.isWhole, true, repaired.text);
       const restored = await startApp({ DATA_DIR: to! });
       await atRest(restored);
+      const feed = listAt((await send(restored.url, "GET", "/v1/feed", { key })).body, "entries");
+      const types = feed.map((entry) => textAt(entry, "type"));
+      assert.deepEqual(types, ["entered", "entered", "left", "profile_erased"]);
       await restored.service.close();
       const { text, isWhole } = await look(false);
       assert.equal(isWhole, true, text);
