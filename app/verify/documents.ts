@@ -82,15 +82,17 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): P
     if (facets.size === 0) await verifyFacet({ ...deps, mayHaveExpired: async () => false }, workspace, fold.facet);
     return;
   }
-  if (reason !== null) return verifyDead(deps, row);
+  const folds = isFolding(decoded.event);
+  if (reason === null ? !folds : await hasLetter(deps, row)) return;
   // Whether the queue was empty says nothing of one that came later.
-  if (!isFolding(decoded.event) || row.receivedAt > begun - YOUNG_MS) return;
+  if (row.receivedAt > begun - YOUNG_MS) return;
   if (!isEmpty) return findings.passedOver("events that may still be queued");
-  findings.found("unfolded_events", eventId);
-  if (!isRepair) return;
-  // The fold takes an event once, however often its message comes.
+  const kind = reason === null ? "unfolded_events" : "letterless_events";
+  findings.found(kind, eventId);
+  if (!isRepair || !folds) return;
+  // The fold takes an event once, however often its message comes; one that dies again has a letter.
   await backends.queue.publish(message);
-  findings.mended("unfolded_events");
+  findings.mended(kind);
 }
 
 /** Whether it is told. What an erasure buried is not: all that is folded there is told with the erasure, as `erased_bytes`. */
@@ -126,9 +128,9 @@ async function erasingWorkspaces({ graph }: Pick<Backends, "graph">): Promise<Re
   }
 }
 
-async function verifyDead({ backends, findings }: VerifyDeps, { workspace, eventId }: EventRow): Promise<void> {
-  const page = { limit: 1, before: null, eventId, reason: null } as Parameters<typeof backends.events.deadLetters>[1];
-  if ((await backends.events.deadLetters(workspace, page)).length === 0) findings.found("letterless_events", eventId);
+async function hasLetter({ backends }: VerifyDeps, { workspace, eventId }: EventRow): Promise<boolean> {
+  const page = { limit: 1, before: null, eventId, reason: null };
+  return (await backends.events.deadLetters(workspace, page)).length > 0;
 }
 
 async function verifyLetters({ backends, findings, isRepair }: VerifyDeps): Promise<void> {

@@ -14,7 +14,7 @@ import { verify } from "../../app/verify/verify.js";
 import { silentLog } from "../../app/logger.js";
 import { readConfig } from "../../core/config.js";
 import type { Database } from "../../core/database.js";
-import { encodeMessage } from "../../core/event/message.js";
+import { decodeMessage, encodeMessage } from "../../core/event/message.js";
 import { newId, type DeadLetterId, type EventId, type WorkspaceId } from "../../core/ids.js";
 import type { EventRow } from "../../core/ports/copying.js";
 import type { DeadLetter } from "../../core/ports/event-store.js";
@@ -253,6 +253,33 @@ describe("npm run verify", () => {
         assert.equal(repaired.lines.join("\n").includes("1 mended"), isMended, repaired.lines.join("\n"));
         assert.equal((await check(dataDir)).isWhole, isMended);
       }));
+
+  it("queues a dead event without its letter, if it belongs in a profile: a worker folds it", () =>
+    withFolder(async (folder) => {
+      const dataDir = path.join(folder, "data");
+      await cp(stopped, dataDir, { recursive: true });
+      const eventId = newId<EventId>();
+      let workspace = "" as WorkspaceId;
+      await withBackends(dataDir, async ({ copying, events }) => {
+        const { rows } = await copying.documents.dump("events", { limit: 500, after: null });
+        const row = rows.find(({ fold, gone }) => fold !== null && gone === null)!;
+        const decoded = decodeMessage(row.message);
+        assert.ok(decoded.kind === "event");
+        const event = { ...decoded.event, eventId };
+        workspace = row.workspace;
+        await events.insert(workspace, [event]);
+        await events.bury(letterOf({ ...row, eventId, message: encodeMessage(event) }));
+      });
+      await change(dataDir, (database) => void database.prepare("DELETE FROM dead_letters").run([]));
+      assert.match((await check(dataDir, true)).lines.join("\n"), /^letterless_events: 1 .*; 1 mended/m);
+      assert.match((await check(dataDir)).lines.join("\n"), /^not compared: 1 events that may still be queued/m);
+      const app = await startApp({ DATA_DIR: dataDir });
+      await atRest(app);
+      const event = await app.service.backends.events.find(workspace, eventId);
+      await app.service.close();
+      assert.equal(event?.status, "folded");
+      assert.equal((await check(dataDir)).isWhole, true);
+    }));
 
   it("tells what names people who were erased and is in no profile, and has their erasure delete it", () =>
     withFolder(async (folder) => {
