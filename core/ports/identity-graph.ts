@@ -117,7 +117,10 @@ export interface ForbiddenPairs {
 
 /** Erasing people, and what is left of them. */
 export interface Erasures {
-  /** What would go; null when a profile id names nobody and never did. Throws `conflict` when the identifiers are in several profiles. */
+  /**
+   * What would go; null when a profile id names nobody and never did: the uid of any erased identifier names its erasure. Throws `conflict`
+   * when the identifiers are in several profiles.
+   */
   previewErasure(workspace: WorkspaceId, target: ErasureTarget): Promise<ErasurePreview | null>;
   /**
    * One atomic step: the profile is gone for every read but those of this part, by any of its identifiers and ids, with its links and

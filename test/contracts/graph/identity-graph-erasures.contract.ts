@@ -247,9 +247,12 @@ export const identityGraphErase: Contract<IdentityGraph> = {
     assert.equal(await port.previewErasure(workspace, { profileId: newId<ProfileId>() }), null);
     assert.equal((await port.previewErasure(workspace, { identifiers: [cat] }))!.profileId, null);
     assert.deepEqual(await everything(port, workspace, [ann, mail], [profileId]), before);
+    const uids = await uidsOf(port, workspace, ann, mail);
     const erasure = await erase(port, workspace, mail);
-    const dead = (await port.previewErasure(workspace, { profileId }))!;
-    assert.equal(dead.erasure!.erasureId, erasure.erasureId);
+    for (const uid of [profileId, ...uids]) {
+      const dead = (await port.previewErasure(workspace, { profileId: uid }))!;
+      assert.equal(dead.erasure!.erasureId, erasure.erasureId);
+    }
   },
 
   "lastErasedAt is the latest time of all erasures, also of one that is older by its id and was repeated": async ({
