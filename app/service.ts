@@ -124,6 +124,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const keeper = config.MODE === "gateway" ? null : startKeeper(parts);
     await requireWayIn(parts);
     const { url, consoleUrl } = await startServer(parts, worker, keeper);
+    if (config.MODE !== "gateway") logErasuresBehind(parts);
     // The last part of the start: if the start failed afterwards, nobody would see the key. On a shared catalog two processes would each
     // create a workspace, so there the operator key creates the first one.
     const ownerKey = config.MONGODB_URL === "" ? await firstStart(backends.catalog, clock.now()) : null;
@@ -192,8 +193,25 @@ async function bringErasuresBack({ backends, identity, now, log }: Parts): Promi
   const { graph: erasures, erasureLog, catalog } = backends;
   const count = await restoreErasures({ erasures, erasureLog, catalog, identity, now });
   if (count > 0) log.warn({ erasures: count }, "the store was restored: erasures that it did not know are run again");
-  const logged = await logLacking({ erasures, erasureLog, catalog });
-  if (logged > 0) log.warn({ erasures: logged }, "the log of erasures was older than the store: it has them now");
+}
+
+/** It protects only the next restore, so nothing waits for it. */
+function logErasuresBehind({ backends, now, log, lifecycle }: Parts): void {
+  const { graph: erasures, erasureLog, catalog } = backends;
+  const ending = new AbortController();
+  const run = async (): Promise<void> => {
+    try {
+      const count = await logLacking({ erasures, erasureLog, catalog, now }, { signal: ending.signal });
+      if (count > 0) log.warn({ erasures: count }, "the log of erasures was older than the store: it has them now");
+    } catch (error) {
+      log.error(describeError(error), "the log of erasures may lack some: the next start looks again");
+    }
+  };
+  const ended = run();
+  lifecycle.opened("log of erasures", () => {
+    ending.abort();
+    return ended;
+  });
 }
 
 /**

@@ -169,20 +169,24 @@ async function verifyErasedOf(deps: VerifyDeps, workspace: WorkspaceId): Promise
 
 async function verifyBuried(deps: VerifyDeps, workspace: WorkspaceId, erasureId: ErasureId): Promise<void> {
   const { backends, findings, isRepair } = deps;
-  let [gone, kept] = [0, 0];
+  let kept = 0;
+  // In front of the first deletion: whoever continues it tells the feed, which may be of before the erasure, too.
+  const open = async (found: number): Promise<void> => {
+    if (isRepair && found > 0) await beginAgain({ erasures: backends.graph }, workspace, erasureId);
+  };
   for (let after: Tomb | null = null; ;) {
     const page: readonly Buried[] = await backends.graph.buried(workspace, erasureId, { limit: PER_PAGE, after });
     const uids = page.flatMap(({ uid }): readonly Uid[] => (uid === null ? [] : [uid]));
     const facets = await backends.profiles.find(workspace, uids);
     for (const uid of facets.keys()) findings.found("erased_bytes", uid);
-    gone += facets.size;
+    await open(facets.size);
     if (isRepair)
       for (let n = await backends.profiles.remove(workspace, [...facets.keys()]); n > 0; n -= 1)
         findings.mended("erased_bytes");
     for (let ids = await backends.events.foldedInto(workspace, uids, PER_PAGE); ids.length > 0;) {
       for (const eventId of ids) findings.found("erased_bytes", eventId);
-      gone += ids.length;
       if (!isRepair) break;
+      await open(ids.length);
       await backends.events.drop(workspace, ids, "erased");
       for (const _ of ids) findings.mended("erased_bytes");
       ids = await backends.events.foldedInto(workspace, uids, PER_PAGE);
@@ -194,9 +198,9 @@ async function verifyBuried(deps: VerifyDeps, workspace: WorkspaceId, erasureId:
     if (page.length < PER_PAGE) break;
     after = page.at(-1)!.tomb;
   }
-  if (!isRepair || gone + kept === 0) return;
-  // It is open again: whoever continues erasures deletes what is kept, and tells the feed, which may be of before the erasure, too.
-  await beginAgain({ erasures: backends.graph }, workspace, erasureId);
+  if (!isRepair) return;
+  // What is kept is deleted by whoever continues it.
+  await open(kept);
   for (; kept > 0; kept -= 1) findings.mended("erased_bytes");
 }
 

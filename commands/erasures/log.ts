@@ -4,7 +4,7 @@ import type { Services } from "../services.js";
 
 export type LogServices = Pick<Services, "erasures" | "erasureLog">;
 
-const BURIED_PER_PART = 1_000;
+export const BURIED_PER_PART = 1_000;
 
 /** Writes the erasure where no backup of the stores takes it back. To be called once it is gone from the graph; doing it twice is safe. */
 export async function logErasure({ erasures, erasureLog }: LogServices, erasure: Erasure): Promise<void> {
@@ -26,7 +26,7 @@ export async function logRecord(services: LogServices, erasure: Erasure): Promis
 }
 
 /** The last line is what a restored store follows, so whoever wrote one that is out of date by then writes another. */
-async function logLast({ erasures, erasureLog }: LogServices, written: Erasure): Promise<void> {
+export async function logLast({ erasures, erasureLog }: LogServices, written: Erasure): Promise<void> {
   for (let last = written; ;) {
     const standing = await erasures.findErasure(last.workspace, last.erasureId);
     if (standing === null || isAsLogged(standing, last)) return;

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { copyFile, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { temporaryFolder } from "../support/backends.js";
+import { eventually } from "../support/eventually.js";
 import { whereIs } from "../support/erasure/stores.js";
 import { listAt, startApp, textAt, until, workspaceOf, type App, type TestWorkspace } from "../support/service/app.js";
 
@@ -159,9 +160,11 @@ describe("A restored store", () => {
     await rm(log);
 
     await start();
+    await eventually("it is logged", async () =>
+      (await readFile(log, "utf8").catch(() => "")).includes(textAt(erased.body, "erasure_id")),
+    );
     await stop();
     const lines = await readFile(log, "utf8");
-    assert.ok(lines.includes(textAt(erased.body, "erasure_id")), lines);
     await start();
     await stop();
     assert.equal(await readFile(log, "utf8"), lines, "the next start has nothing to add");

@@ -11,6 +11,10 @@ import { anAssertion, aWorkspace, step } from "../support/identity/fixtures.js";
 import { ann, bob, cat } from "../support/identity/snapshots.js";
 import { catalogWithout, inMemory } from "../support/memory/erasure-log.js";
 
+/** As whoever continues it does at the end. */
+const complete = (erasures: ReturnType<typeof inMemory>["erasures"], { workspace, erasureId, rev }: Erasure) =>
+  erasures.advanceErasure(workspace, erasureId, rev, { removed: {}, cursor: null, completedAt: NOW + 1 });
+
 describe("The log of erasures", () => {
   it("ends with the record as it stands, whoever wrote what they had read before", async () => {
     const workspace = aWorkspace();
@@ -251,7 +255,10 @@ describe("The log of erasures", () => {
     for (const one of [ann, bob, cat]) made.push(await erase(erasures, workspace, one, { suppress: true }));
     await logErasure({ erasures, erasureLog }, made[2]!);
     const [before, workspaces] = [lines.length, async () => [{ ...aCatalogWorkspace(), workspaceId: workspace }]];
-    const services = { erasures, erasureLog, catalog: { workspaces } };
+    const services = { erasures, erasureLog, catalog: { workspaces }, now: () => NOW + 100 };
+    assert.equal(await logLacking(services), 0, "whoever continues them logs them first");
+    for (const one of made) await complete(erasures, one);
+    assert.equal(await logLacking({ ...services, now: () => NOW }), 0, "they were made since");
     assert.equal(await logLacking(services), 2);
     const ids = made.map(({ erasureId }) => erasureId);
     assert.deepEqual(
@@ -261,5 +268,32 @@ describe("The log of erasures", () => {
     await erasures.readmit(workspace, ids[0]!, NOW + 7);
     assert.equal(await logLacking(services), 1, "it was said again since");
     assert.equal(await logLacking(services), 0);
+  });
+
+  it("is given the rest of what it lacks where a start wrote a part, or somebody only the record", async () => {
+    const workspace = aWorkspace();
+    const { erasures, erasureLog, lines } = inMemory();
+    const erasure = await erase(erasures, workspace, ann, { suppress: true });
+    const buried = Array.from({ length: 2_500 }, (_, n) => ({ tomb: `tomb ${n}` as Tomb, uid: null }));
+    await erasures.restoreErasure(workspace, erasure, buried);
+    await complete(erasures, erasure);
+    const all = (await erasures.buried(workspace, erasure.erasureId, { limit: 5_000, after: null })).length;
+    const workspaces = async () => [{ ...aCatalogWorkspace(), workspaceId: workspace }];
+    let writes = 0;
+    const ending: typeof erasureLog = {
+      entries: () => erasureLog.entries(),
+      append: (entry) => {
+        writes += 1;
+        return writes === 2 ? Promise.reject(new Error("the process ends")) : erasureLog.append(entry);
+      },
+    };
+    const services = { erasures, erasureLog: ending, catalog: { workspaces }, now: () => NOW + 100 };
+    await assert.rejects(logLacking(services), /the process ends/);
+    assert.equal(await logLacking(services), 1);
+    const logged = () => new Set(lines.flatMap((line) => line.buried.map(({ tomb }) => tomb))).size;
+    assert.equal(logged(), all);
+    assert.equal(await logLacking(services), 0);
+    lines.splice(0, lines.length, { erasure, buried: [] });
+    assert.deepEqual([await logLacking(services), logged()], [1, all]);
   });
 });
