@@ -36,6 +36,8 @@ export interface Copies {
 }
 
 const AGAIN_MS = 1_000;
+/** The tries wait exactly as long as one of the queues to wait in, and a moment of that is over by now. */
+const MOMENT_MS = 1_000;
 
 export function createCopies({ names, publisher, keep, onMoved, closing }: CopiesDeps): Copies {
   const underWay = new Set<Promise<void>>();
@@ -72,7 +74,7 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
   };
   const toRetry = async (held: Held): Promise<void> => {
     const delayMs = held.dueAt - now();
-    const wait = WAITS.findLast(({ ms }) => ms <= delayMs);
+    const wait = WAITS.findLast(({ ms }) => ms <= delayMs + MOMENT_MS);
     const isReplaced = await (wait === undefined
       ? replace(names.retry, held, delayMs)
       : replace(names[wait.role], held, delayMs - wait.ms));

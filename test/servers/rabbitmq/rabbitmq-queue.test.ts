@@ -157,7 +157,7 @@ describe("The queue on RabbitMQ", () => {
 
     it("wait long in the broker, and come back after their time with their tries and the time of the first", async () => {
       await queue.publish(Buffer.from("waits"));
-      const first = listen(queue, 10, () => ({ kind: "retry", delayMs: 10_100, failedAt: FAILED_AT }));
+      const first = listen(queue, 10, () => ({ kind: "retry", delayMs: 10_000, failedAt: FAILED_AT }));
       await first.came(1);
       await eventually("it lies in the broker", async () => (await readyIn(namesOf(name).wait10s)) === 1);
       const since = performance.now();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createCopies } from "../../../store/rabbitmq/consumer/copies.js";
 import type { Held } from "../../../store/rabbitmq/consumer/held.js";
 import type { Intake } from "../../../store/rabbitmq/consumer/intake.js";
+import { now } from "../../../store/queue/schedule.js";
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 
 const anIntake = (): Intake => ({
@@ -55,6 +56,29 @@ describe("Copies of messages that a process died on", () => {
     confirms[1]!();
     await copies.settled();
     assert.deepEqual(seen, [false]);
+  });
+});
+
+describe("Copies of what waits for its next try", () => {
+  it("lie in the queue of their time: what waits exactly as long as it has nothing left to wait in memory", async () => {
+    const copied: [string, number][] = [];
+    const copies = createCopies({
+      names: namesOf("q"),
+      publisher: { copy: async (queue, _, headers) => void copied.push([queue, headers!.delayMs]) },
+      keep: () => undefined,
+      onMoved: () => undefined,
+      closing: new AbortController().signal,
+    });
+    for (const delayMs of [10_000, 60_000, 600_000]) copies.toRetry({ ...aHeld(), dueAt: now() + delayMs });
+    await copies.settled();
+    assert.deepEqual(copied, [
+      ["q.wait.10s", 0],
+      ["q.wait.1m", 0],
+      ["q.wait.10m", 0],
+    ]);
+    copies.toRetry({ ...aHeld(), dueAt: now() + 3_000 });
+    await copies.settled();
+    assert.equal(copied[3]![0], "q.retry");
   });
 });
 
