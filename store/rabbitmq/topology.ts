@@ -20,11 +20,11 @@ export type QueueNames = Readonly<Record<QueueRole | WaitRole | "workers", strin
  * Nobody consumes these: after its time the broker moves a message on to `retry`. In memory it would take the place of another that is due
  * sooner. Each has one time for all its messages, because a message of a queue leaves it only after those before it.
  */
-export const WAITS: readonly { readonly role: WaitRole; readonly ms: number }[] = [
+export const WAITS = [
   { role: "wait10s", ms: 10_000 },
   { role: "wait1m", ms: 60_000 },
   { role: "wait10m", ms: 600_000 },
-];
+] as const satisfies readonly { readonly role: WaitRole; readonly ms: number }[];
 
 /** A backstop, not the policy: a copy begins anew, so only a process that dies before it can copy gets here. */
 const DELIVERIES_MAX = 20;

@@ -13,7 +13,7 @@ import type { Held } from "./held.js";
 import { openIntake, type Incoming, type Intake } from "./intake.js";
 import { keepSubscribed } from "./subscription.js";
 import { answerCalls, type Present } from "../roll-call.js";
-import type { QueueNames } from "../topology.js";
+import { WAITS, type QueueNames } from "../topology.js";
 import { createWindow } from "./window.js";
 import { within } from "../within.js";
 
@@ -72,6 +72,9 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     const all = incoming.messages.map((message) => heldOf(incoming, message));
     if (incoming.isRedelivered && incoming.source !== "dead") for (const held of all) copies.move(held);
     else if (incoming.isExcess) copies.passOn(incoming.body, all);
+    // What the queues to wait in do not add up to, such as the rest of an hour: it would fill the window of those that are due.
+    else if (incoming.source === "retry" && incoming.headers.delayMs >= WAITS[0].ms)
+      for (const held of all) copies.toRetry(held);
     else for (const held of all) keep(held);
     window.check(incoming.intake);
   };

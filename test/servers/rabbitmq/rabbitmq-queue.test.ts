@@ -172,6 +172,14 @@ describe("The queue on RabbitMQ", () => {
       ]);
     });
 
+    it("wait in the broker again where a part of a long time is left, as of the hour of a fault", async () => {
+      await publishRaw(namesOf(name).retry, Buffer.from("waits"), { headers: { attempts: 11, delayMs: 75_000 } });
+      const { consumer, deliveries } = listen(queue);
+      await eventually("it lies there", async () => (await readyIn(namesOf(name).wait1m)) === 1);
+      await consumer.close();
+      assert.deepEqual(deliveries(), []);
+    });
+
     it("are put back as copies before the broker takes them away for being held too long", async () => {
       await reopen({ heldMsMax: 200 });
       await queue.publish(Buffer.from("waits"));
