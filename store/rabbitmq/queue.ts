@@ -7,7 +7,7 @@ import { isMissing } from "./codes.js";
 import { closeConnection, openConnection, type OnError } from "./connection.js";
 import { startConsumer, type RunningConsumer } from "./consumer/consumer.js";
 import { packList } from "./list.js";
-import { partitionOf, placeOf } from "./partitions.js";
+import { findPartitions, partitionOf, placeOf } from "./partitions.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
 import { createShares, type Shares } from "./publisher/shares.js";
 import { callRoll, type Present } from "./roll-call.js";
@@ -185,7 +185,7 @@ export async function openRabbitQueue(options: RabbitQueueOptions): Promise<Even
       const running = startConsumer({
         url,
         names,
-        partitions: () => topology.partitions(),
+        partitions: (own) => findPartitions(own, name),
         balanceMs,
         batchMax,
         handler,

@@ -118,8 +118,6 @@ export interface Topology {
   declare(): Promise<boolean>;
   /** Messages that lie ready, all queues together. Rejects when a queue is missing. */
   countReady(): Promise<number>;
-  /** The partitions that stand, of whatever number of them. */
-  partitions(): Promise<readonly string[]>;
   /** Rejects when the main queue is missing. */
   check(): Promise<void>;
 }
@@ -151,7 +149,6 @@ export function createTopology(
       const counts = await Promise.all(queues.map(find));
       return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
     },
-    partitions: () => findPartitions(connection, names.main),
     check: async () => void (await find(names.main)),
   };
 }

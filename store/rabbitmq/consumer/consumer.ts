@@ -20,8 +20,8 @@ import { within } from "../within.js";
 export interface ConsumerDeps extends HandlerDeps {
   readonly url: string;
   readonly names: QueueNames;
-  /** Those that stand. */
-  readonly partitions: () => Promise<readonly string[]>;
+  /** Those that stand, asked on this connection. */
+  readonly partitions: (connection: Connection) => Promise<readonly string[]>;
   readonly balanceMs?: number | undefined;
   readonly batchMax: number;
   readonly publisher: Pick<RabbitPublisher, "copy">;
@@ -83,6 +83,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     messageBytesMax: deps.messageBytesMax,
     bytesMax: deps.heldBytesMax,
   });
+  // Not on the one that publishes: while the broker is short of memory or disk it reads nothing of that one, and workers are to drain the queue.
+  const partitions = () => deps.partitions(connection);
   const worker = randomUUID();
   let subscriptions = 0;
   const present = async (): Promise<Present | null> => {
@@ -103,7 +105,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
       await calls.heard;
       const prefetch = { ...window.prefetch(), suspects: 1, dead: 1 };
       const connections = { express, others: connection };
-      return openIntake({ connections, names, partitions: await deps.partitions(), prefetch, onDelivery });
+      return openIntake({ connections, names, partitions: await partitions(), prefetch, onDelivery });
     },
     onOpen: () => {
       subscriptions += 1;
@@ -159,7 +161,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     // Each takes these once. Of a partition the broker counts only the one that it hands out to.
     countWorkers: async () => (await connection.queueDeclare({ queue: names.suspects, passive: true })).consumerCount,
     current: () => subscription.current(),
-    find: deps.partitions,
+    find: partitions,
     everyMs: deps.balanceMs,
     onError,
     closing: closing.signal,

@@ -90,6 +90,15 @@ describe("The queue on RabbitMQ, when the broker is away", () => {
     await consumer.close();
   });
 
+  it("is drained while the broker reads nothing of who published, as short of memory, and closes in time", async () => {
+    await publishEach(queue, numbered(20));
+    proxy.deafen();
+    const cameMs = await timed(() => listen(queue).came(20));
+    assert.ok(cameMs < 6_000, `came after ${cameMs} ms`);
+    const closeMs = await timed(() => queue.close());
+    assert.ok(closeMs < 6_000, `closed after ${closeMs} ms`);
+  });
+
   it("closes in time while the broker is silent", async () => {
     await publishEach(queue, numbered(20));
     const { came } = listen(queue, 10, () => ({ kind: "postpone", delayMs: 60_000 }));

@@ -11,6 +11,8 @@ export interface BrokerProxy {
   lose(): void;
   /** Passes nothing on in either direction and loses nothing, as a stopped process does. */
   silence(isSilent: boolean): void;
+  /** Passes nothing more on of what those connected by now send, as a broker that is short of memory or disk. */
+  deafen(): void;
   /** Refuses new connections and cuts the present ones. */
   close(): Promise<void>;
   reopen(): Promise<void>;
@@ -66,6 +68,9 @@ export async function openBrokerProxy(brokerUrl: string): Promise<BrokerProxy> {
       for (const socket of sockets)
         if (silent) socket.pause();
         else socket.resume();
+    },
+    deafen: () => {
+      for (const client of clients) client.pause();
     },
     close: async () => {
       server.close();
