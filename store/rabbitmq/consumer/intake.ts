@@ -76,7 +76,7 @@ const PUBLISHED: ReadonlySet<QueueRole> = new Set(["express", "main", "lists"]);
 export async function openIntake(deps: IntakeDeps): Promise<Intake> {
   const { connections, names, partitions, prefetch, onDelivery } = deps;
   const channels = await acquireChannels(connections);
-  const consuming: Consuming[] = [];
+  const consuming = new Set<Consuming>();
   const handed = new Set<string>();
   const inTurn = createTurns();
   const consume = async (source: QueueRole, queue: string, prefetchCount: number): Promise<void> => {
@@ -88,7 +88,7 @@ export async function openIntake(deps: IntakeDeps): Promise<Intake> {
       handed.add(queue);
       onDelivery(received(source, message));
     });
-    consuming.push({ source, queue, consumerTag, prefetchCount });
+    consuming.add({ source, queue, consumerTag, prefetchCount });
   };
   const subscribe: Opened["subscribe"] = (...asked) => inTurn(() => consume(...asked));
   const { intake, received } = createIntake({ channels, names, prefetch, consuming, handed, subscribe, inTurn });
@@ -122,7 +122,7 @@ interface Opened {
   readonly channels: Channels;
   readonly names: QueueNames;
   readonly prefetch: IntakeDeps["prefetch"];
-  readonly consuming: Consuming[];
+  readonly consuming: Set<Consuming>;
   readonly handed: Set<string>;
   readonly subscribe: (source: QueueRole, queue: string, prefetchCount: number) => Promise<void>;
   readonly inTurn: Turns;
@@ -157,7 +157,12 @@ function createIntake({ channels, names, prefetch, consuming, handed, subscribe,
         resolve();
       });
       // The queue was deleted, or its leader moved; the channel itself lives on.
-      channel.on("basic.cancel", () => void closeBoth());
+      channel.on("basic.cancel", (consumerTag) => {
+        const partition = [...consuming].find((one) => one.consumerTag === consumerTag && isPartition(one));
+        // That one may be deleted once it is empty, and if it still stands, whoever looks for partitions finds it again.
+        if (partition) consuming.delete(partition);
+        else intake.drop();
+      });
     });
   const ended = Promise.all(LANES.map((lane) => endOf(channels[lane]))).then(() => undefined);
   const quiet = async (): Promise<void> => {
@@ -168,9 +173,9 @@ function createIntake({ channels, names, prefetch, consuming, handed, subscribe,
     }
   };
   const isPartition = ({ source, queue }: Consuming): boolean => source === "main" && queue !== names.main;
-  const partitions = (): readonly string[] => consuming.filter(isPartition).map(({ queue }) => queue);
+  const partitions = (): readonly string[] => [...consuming].filter(isPartition).map(({ queue }) => queue);
   const allOf = (source: QueueRole): number =>
-    consuming
+    [...consuming]
       .filter((one) => one.source === source && !isPartition(one))
       .reduce((sum, one) => sum + one.prefetchCount, 0);
   /** One after the other: the acknowledgements are held meanwhile. */
@@ -182,9 +187,9 @@ function createIntake({ channels, names, prefetch, consuming, handed, subscribe,
       for (const one of acks) one.hold();
       try {
         await quiet();
-        for (const one of consuming.filter(is)) {
+        for (const one of [...consuming].filter(is)) {
           await channels[laneOf(one.source)].basicCancel(one.consumerTag);
-          consuming.splice(consuming.indexOf(one), 1);
+          consuming.delete(one);
         }
         await intake.caughtUp();
       } finally {

@@ -157,6 +157,24 @@ describe("The partitions of the queue on RabbitMQ", () => {
     });
   });
 
+  it("may be deleted once they are empty: what workers hold comes to nobody again", async () => {
+    const worker = await open({ partitions: 2 });
+    const kept = listen(worker, 10, () => ({ kind: "postpone", delayMs: 1_000 }));
+    await worker.ready();
+    const messages = messagesOfPeople(200).filter((message) => placeOf(message, 2) === 0);
+    await publishEach(worker, messages.slice(0, 50));
+    await kept.came(10);
+    await raw.queueDelete({ queue: partitionOf(name, 1) });
+    await sleep(500);
+    await worker.ready();
+    await kept.consumer.close();
+    const { consumer, came, deliveries } = listen(worker);
+    await came(50);
+    await consumer.close();
+    assert.ok([...kept.deliveries(), ...deliveries()].every(({ crashes }) => crashes === 0));
+    assert.equal(deliveries().length, 50);
+  });
+
   it("that others make while it runs are found", async () => {
     const worker = await open({});
     const { came } = listen(worker);

@@ -43,6 +43,11 @@ function aChannel(consumeMs = 2) {
   });
   const deliver = (queue: string, deliveryTag: number): void =>
     handlers.get(queue)!({ body: Buffer.from("{}"), deliveryTag, redelivered: false });
+  /** As the broker does when the queue is deleted. */
+  const cancelled = (queue: string): void => {
+    const [tag] = [...queueOf].find(([, one]) => one === queue)!;
+    channel.emit("basic.cancel", tag, new Error("cancelled by server"));
+  };
   const connection = { acquire: async () => channel } as unknown as Connection;
   const { close } = channel;
   return {
@@ -50,6 +55,7 @@ function aChannel(consumeMs = 2) {
     standing,
     acknowledged,
     deliver,
+    cancelled,
     close,
     closed: () => isClosed,
     connection,
@@ -147,5 +153,21 @@ describe("What a worker takes of RabbitMQ", () => {
     await intake.ended;
     assert.equal(intake.isOpen(), false);
     assert.equal(express.closed(), true, "each ends with the other");
+  });
+
+  it("goes on where a partition was deleted, which may be done once it is empty; without another queue it ends, and first acknowledges what is done", async () => {
+    const { deliver, cancelled, acknowledged, connection } = aChannel();
+    const connections = { express: aChannel().connection, others: connection };
+    const names = namesOf("test");
+    const received: Incoming[] = [];
+    const onDelivery = (incoming: Incoming) => void received.push(incoming);
+    const intake = await openIntake({ connections, names, partitions: ["a", "b"], prefetch, onDelivery });
+    deliver(names.main, 1);
+    cancelled("b");
+    assert.deepEqual([intake.isOpen(), intake.partitions(), intake.unsettled()], [true, ["a"], 1]);
+    intake.settled(received[0]!);
+    cancelled(names.main);
+    await intake.ended;
+    assert.deepEqual([intake.isOpen(), acknowledged], [false, [1]]);
   });
 });
