@@ -35,7 +35,7 @@ export interface Intake {
   settled(delivery: Pick<Incoming, "source" | "tag">): void;
   /** Resolves when everything is delivered that the broker had sent before. */
   caughtUp(): Promise<void>;
-  /** Resolves when these queues deliver nothing more. */
+  /** Resolves when these queues deliver nothing more. Whatever is under way, they are never subscribed to again. */
   cancel(sources: readonly QueueRole[]): Promise<void>;
   close(): Promise<void>;
   /** Resolves when the channels are gone, by `close` or otherwise. */
@@ -78,8 +78,10 @@ export async function openIntake(deps: IntakeDeps): Promise<Intake> {
   const channels = await acquireChannels(connections);
   const consuming = new Set<Consuming>();
   const handed = new Set<string>();
+  const cancelled = new Set<QueueRole>();
   const inTurn = createTurns();
   const consume = async (source: QueueRole, queue: string, prefetchCount: number): Promise<void> => {
+    if (cancelled.has(source)) return;
     const channel = channels[laneOf(source)];
     // Applies to the consumers that follow it on this channel, so no other such call may come between.
     await channel.basicQos({ prefetchCount });
@@ -91,7 +93,16 @@ export async function openIntake(deps: IntakeDeps): Promise<Intake> {
     consuming.add({ source, queue, consumerTag, prefetchCount });
   };
   const subscribe: Opened["subscribe"] = (...asked) => inTurn(() => consume(...asked));
-  const { intake, received } = createIntake({ channels, names, prefetch, consuming, handed, subscribe, inTurn });
+  const { intake, received } = createIntake({
+    channels,
+    names,
+    prefetch,
+    consuming,
+    handed,
+    cancelled,
+    subscribe,
+    inTurn,
+  });
   try {
     // Before anything is handed out, and on each until all of it is settled or the broker has it back: they may end seconds apart.
     for (const lane of LANES) await channels[lane].basicConsume({ queue: names.workers, noAck: true }, () => undefined);
@@ -124,6 +135,7 @@ interface Opened {
   readonly prefetch: IntakeDeps["prefetch"];
   readonly consuming: Set<Consuming>;
   readonly handed: Set<string>;
+  readonly cancelled: Set<QueueRole>;
   readonly subscribe: (source: QueueRole, queue: string, prefetchCount: number) => Promise<void>;
   readonly inTurn: Turns;
 }
@@ -140,7 +152,8 @@ function createTurns(): Turns {
   };
 }
 
-function createIntake({ channels, names, prefetch, consuming, handed, subscribe, inTurn }: Opened) {
+function createIntake(opened: Opened) {
+  const { channels, names, prefetch, consuming, handed, cancelled, subscribe, inTurn } = opened;
   let isOpen = true;
   let deliveries = 0;
   const acksOf = { express: createAcks(channels.express), others: createAcks(channels.others) };
@@ -242,7 +255,10 @@ function createIntake({ channels, names, prefetch, consuming, handed, subscribe,
       );
       await nextTurn();
     },
-    cancel: (sources) => stop(({ source }) => sources.includes(source)),
+    cancel: (sources) => {
+      for (const source of sources) cancelled.add(source);
+      return stop(({ source }) => sources.includes(source));
+    },
     close: async () => {
       for (const one of acks) one.flush();
       await closeBoth();

@@ -127,6 +127,20 @@ describe("What a worker takes of RabbitMQ", () => {
     await intake.close();
   });
 
+  it("takes nothing again of what it cancelled, also where it goes behind or joins at that moment", async () => {
+    const { standing, connections } = aChannel();
+    const names = namesOf("test");
+    const intake = await openIntake({ connections, names, partitions: ["a"], prefetch, onDelivery: () => undefined });
+    await Promise.all([intake.cancel(["main"]), intake.goBehind("a"), intake.join(["b"])]);
+    await intake.join(["c"]);
+    assert.deepEqual(intake.partitions(), []);
+    assert.deepEqual(
+      standing.filter((queue) => ["a", "b", "c", names.main].includes(queue)),
+      [],
+    );
+    await intake.close();
+  });
+
   it("takes the express queue on a connection of its own, and acknowledges there what came from there", async () => {
     const [express, others] = [aChannel(), aChannel()];
     const connections = { express: express.connection, others: others.connection };
