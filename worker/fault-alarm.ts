@@ -17,7 +17,7 @@ export function createFaultAlarm(log: Log, now: () => number): FaultAlarm {
   let faults = 0;
   let toldAt = -Infinity;
   let lastAt = -Infinity;
-  /** A clock that is set back must not silence the alarm. Where nothing has failed it is not asked: what asks it, makes a process keep the time. */
+  /** A clock that is set back must not silence the alarm. Where nothing has failed lately it is not asked: what asks it, makes a process keep the time. */
   const isWithin = (since: number, ms: number): boolean => since !== -Infinity && now() >= since && now() - since < ms;
   return {
     report: (fields, error) => {
@@ -31,6 +31,10 @@ export function createFaultAlarm(log: Log, now: () => number): FaultAlarm {
       );
       faults = 0;
     },
-    isRaised: () => isWithin(lastAt, RAISED_MS),
+    isRaised: () => {
+      const isRaised = isWithin(lastAt, RAISED_MS);
+      if (!isRaised) lastAt = -Infinity;
+      return isRaised;
+    },
   };
 }

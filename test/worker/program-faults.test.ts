@@ -123,9 +123,14 @@ describe("A fault of the program", () => {
     assert.doesNotMatch(bench.logged.join(), /canary/);
   });
 
-  it("shows at /readyz until ten minutes after the last one", async () => {
-    let now = START;
-    const bench = createBench({ now: () => now });
+  it("shows at /readyz until ten minutes after the last one, and then keeps no process busy with the time", async () => {
+    let [now, asked] = [START, 0];
+    const bench = createBench({
+      now: () => {
+        asked += 1;
+        return now;
+      },
+    });
     let handle: Parameters<EventQueue["consume"]>[1] | null = null;
     const consume: EventQueue["consume"] = (_, handler) => {
       handle = handler;
@@ -139,6 +144,9 @@ describe("A fault of the program", () => {
     await assert.rejects(worker.ready(), { code: "unavailable" });
     now += 1;
     await worker.ready();
+    const before = asked;
+    await worker.ready();
+    assert.equal(asked, before);
     await worker.close();
   });
 });
