@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { withApp, withFolder } from "../support/faults.js";
+import { copyStore } from "../support/files.js";
 import { SERVERS } from "../support/servers/servers.js";
 import { textAt, workspaceOf, type App, type TestWorkspace } from "../support/service/app.js";
 
@@ -116,26 +118,6 @@ describe("Retention while the clock is wrong", () => {
       assert.deepEqual(statuses, ["folded", "folded", "folded", "folded", "dropped"]);
     }));
 
-  it("deletes again after an hour in all, also where nobody asks the service anything", () =>
-    withFolder(async (folder) => {
-      const { pass, options } = world();
-      const settings = { DATA_DIR: folder };
-      const left = await leaves(settings, options);
-      const waits = async (): Promise<void> => {
-        // What the start asked is kept within a second.
-        await sleep(2_500);
-        pass(35 * 60_000);
-      };
-      pass(3 * DAY_MS);
-      await withApp(settings, options, waits);
-      pass(40 * 60_000);
-      await withApp(settings, options, async (app) => {
-        await waits();
-        const workspace = workspaceOf(app.url, left.id, left.key);
-        assert.equal(await statusOf(app, workspace, left.eventId), "dropped");
-      });
-    }));
-
   it("does not take hours in which nobody asked the service anything for a stop", () =>
     withFolder(async (folder) => {
       const { pass, options } = world();
@@ -163,5 +145,29 @@ if (SERVERS === null)
         const before = await beats();
         await sleep(2_500);
         assert.equal(await beats(), before);
+      }));
+
+    it("deletes again after an hour in all, also where it is killed within the hour", () =>
+      withFolder(async (folder) => {
+        const { pass, options } = world();
+        const [running, killed] = [path.join(folder, "running"), path.join(folder, "killed")];
+        const left = await leaves({ DATA_DIR: running }, options);
+        // What the start asked is kept within a second, and so is what it has waited.
+        const waits = async (): Promise<void> => {
+          await sleep(2_500);
+          pass(35 * 60_000);
+          await sleep(2_500);
+        };
+        pass(3 * DAY_MS);
+        await withApp({ DATA_DIR: running }, options, async () => {
+          await waits();
+          await copyStore(running, killed);
+        });
+        pass(40 * 60_000);
+        await withApp({ DATA_DIR: killed }, options, async (app) => {
+          await waits();
+          const workspace = workspaceOf(app.url, left.id, left.key);
+          assert.equal(await statusOf(app, workspace, left.eventId), "dropped");
+        });
       }));
   });
