@@ -171,6 +171,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     await copies.settled();
     // Only now, when we publish no more copies.
     await intake.cancel(["retry", "suspects", "dead"]);
+    // What came until then is copied, too.
+    await copies.settled();
     await copies.giveBack(schedule.remove());
     await intake.close();
   };
