@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Channel } from "rabbitmq-client";
 import type { MessageRow, QueueCopying } from "../../core/ports/copying.js";
 import { PAGE_BYTES_MAX } from "../copy-pages.js";
 import { awayProblem, closeConnection, openConnection, type OnError } from "./connection.js";
@@ -9,7 +8,7 @@ import { unpackList } from "./list.js";
 import { createRabbitPublisher } from "./publisher/publisher.js";
 import { readHeaders } from "./publisher/headers.js";
 import { findPartitions } from "./partitions.js";
-import { readOut, type Standing } from "./read-out.js";
+import { readOut, type Delivered } from "./read-out.js";
 import { declarationProblem, namesOf, ownerDeclaration, WAITS, type QueueNames } from "./topology.js";
 
 const MESSAGES_PER_PORTION = 100;
@@ -74,8 +73,10 @@ export async function openRabbitCopying(options: {
         throw new Error("RABBITMQ_URL: messages that were read before are not given back yet");
       owed = await count();
       const [all, channel] = await ask(async () => [await standing(), await connection.acquire()] as const);
+      let delivered = 0;
       try {
-        yield* messagesOf(channel, names, all);
+        yield* messagesOf(readOut(channel, all, names.retry), names, () => (delivered += 1));
+        owed = Math.max(owed, delivered);
       } catch (error) {
         throw new Error(`${(awayProblem(error, url) as Error).message}, while messages were read`, { cause: error });
       } finally {
@@ -83,6 +84,8 @@ export async function openRabbitCopying(options: {
         // Also where the reader has ended it, because it could not store what it had.
         if (await isGivenBack()) owed = 0;
       }
+      if (!(await becomesSo(async () => (await count()) <= delivered)))
+        throw new Error(`RABBITMQ_URL: more messages wait than the ${delivered} that were read`);
     },
     load: async (rows) => {
       for (let next = 0; next < rows.length; next += AT_ONCE)
@@ -129,12 +132,13 @@ export async function disownQueues(options: {
 }
 
 async function* messagesOf(
-  channel: Channel,
-  { dead, retry }: QueueNames,
-  standing: Standing,
+  deliveries: AsyncIterable<Delivered>,
+  { dead }: QueueNames,
+  onDelivery: () => void,
 ): AsyncGenerator<readonly MessageRow[]> {
   let [portion, bytes]: [MessageRow[], number] = [[], 0];
-  for await (const { queue, headers, body } of readOut(channel, standing, retry)) {
+  for await (const { queue, headers, body } of deliveries) {
+    onDelivery();
     const { attempts, failedAt, crashes } = readHeaders(headers);
     const counts = { attempts, failedAt: failedAt || null, crashes: queue === dead ? CRASHES_GIVEN_UP : crashes };
     for (const message of unpackList(bytesOf(body))) {

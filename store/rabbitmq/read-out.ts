@@ -51,41 +51,65 @@ async function* consumed(channel: ReadChannel, queue: string, silentMs: number):
 
 /** Answers how many there were: fewer than at once only where it has read the last one. */
 async function* consume(channel: ReadChannel, queue: string, silentMs: number): AsyncGenerator<Delivered, number> {
-  const delivered: Delivered[] = [];
-  const isReadOut = () => surelyEmpty(channel, queue, delivered, silentMs);
+  const inbox = createInbox();
   // Of the consumer that follows.
   await channel.basicQos({ prefetchCount: CONSUMED_AT_ONCE });
-  const { consumerTag } = await channel.basicConsume(
-    { queue },
-    ({ headers, body }) => void delivered.push({ queue, headers, body }),
+  const { consumerTag } = await channel.basicConsume({ queue }, ({ headers, body }) =>
+    inbox.add({ queue, headers, body }),
   );
   let taken = 0;
-  while (taken < CONSUMED_AT_ONCE && (delivered.length > 0 || !(await isReadOut()))) {
-    for (const one of delivered.splice(0)) {
-      yield one;
-      taken += 1;
-    }
+  while (taken < CONSUMED_AT_ONCE && !(await isReadOut(channel, queue, inbox, silentMs))) {
+    const delivered = inbox.take();
+    yield* delivered;
+    taken += delivered.length;
   }
   await channel.basicCancel({ consumerTag });
-  return taken;
+  const late = inbox.take();
+  yield* late;
+  return taken + late.length;
 }
 
 /** Waits until something is delivered, or surely nothing more is. */
-async function surelyEmpty(
-  channel: ReadChannel,
-  queue: string,
-  delivered: readonly Delivered[],
-  silentMs: number,
-): Promise<boolean> {
+async function isReadOut(channel: ReadChannel, queue: string, inbox: Inbox, silentMs: number): Promise<boolean> {
   const end = performance.now() + silentMs;
-  while (delivered.length === 0) {
+  while (inbox.isEmpty()) {
     // Where the queue's leader is silent for a quarter of a second, the broker answers 0 for both; but there is a consumer, this one.
     const { messageCount, consumerCount } = await channel.queueDeclare({ queue, passive: true });
-    if (delivered.length > 0) return false;
-    const isEmpty = messageCount === 0 && consumerCount > 0;
-    if (!isEmpty && performance.now() > end) throw new Error(`RABBITMQ_URL: the queue ${queue} does not answer`);
-    await sleep(isEmpty ? QUIET_MS : AGAIN_MS);
-    if (isEmpty) return delivered.length === 0;
+    const hasNone = messageCount === 0 && consumerCount > 0;
+    if (!hasNone && performance.now() > end) throw new Error(`RABBITMQ_URL: the queue ${queue} does not answer`);
+    await inbox.wait(hasNone ? QUIET_MS : AGAIN_MS);
+    if (hasNone) return inbox.isEmpty();
   }
   return false;
+}
+
+interface Inbox {
+  add(one: Delivered): void;
+  isEmpty(): boolean;
+  take(): readonly Delivered[];
+  /** So long at most, or until there is one. */
+  wait(ms: number): Promise<void>;
+}
+
+function createInbox(): Inbox {
+  const delivered: Delivered[] = [];
+  let wake: (() => void) | null = null;
+  return {
+    add: (one) => {
+      delivered.push(one);
+      wake?.();
+    },
+    isEmpty: () => delivered.length === 0,
+    take: () => delivered.splice(0),
+    wait: async (ms) => {
+      if (delivered.length > 0) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    },
+  };
 }

@@ -9,7 +9,7 @@ const numbered = (queue: string, count: number): Message[] =>
   Array.from({ length: count }, (_, n) => ({ headers: undefined, body: Buffer.from(`${queue} ${n}`) }));
 
 /** A broker's queues, each of which is silent for the first of the questions about it. */
-function aBroker(standing: Readonly<Record<string, number>>, silentFor: number) {
+function aBroker(standing: Readonly<Record<string, number>>, silentFor: number, handsOutAtCancel = false) {
   const queues = new Map(Object.entries(standing).map(([queue, count]) => [queue, numbered(queue, count)]));
   const consumers = new Map<string, Deliver>();
   const asked = new Map<string, number>();
@@ -28,7 +28,10 @@ function aBroker(standing: Readonly<Record<string, number>>, silentFor: number) 
       if (!isSilent(queue)) setImmediate(handOut, queue);
       return { consumerTag: queue };
     },
-    basicCancel: async ({ consumerTag }: { consumerTag: string }) => void consumers.delete(consumerTag),
+    basicCancel: async ({ consumerTag }: { consumerTag: string }) => {
+      if (handsOutAtCancel) handOut(consumerTag);
+      consumers.delete(consumerTag);
+    },
     queueDeclare: async ({ queue }: { queue: string }) => {
       asked.set(queue, (asked.get(queue) ?? 0) + 1);
       // What RabbitMQ answers where a leader gives no figures in time.
@@ -62,6 +65,18 @@ describe("Reading out the queues of RabbitMQ", () => {
   it("does not take the 0 of a partition whose leader is silent for the number of its messages", async () => {
     const { channel } = aBroker({ retry: 0, p0: 40 }, 5);
     assert.equal((await read(channel, ["retry"], ["p0"])).length, 40);
+  });
+
+  it("finds what is delivered while its consumer is being cancelled", async () => {
+    const { channel, queues } = aBroker({ retry: 0, p0: 3 }, 0, true);
+    const found = read(channel, ["retry"], ["p0"]);
+    const { basicCancel } = channel;
+    channel.basicCancel = (asked) => {
+      if (typeof asked !== "string" && asked.consumerTag === "p0" && queues.get("p0")!.length === 0)
+        queues.get("p0")!.push(...numbered("p0", 1));
+      return basicCancel(asked as string);
+    };
+    assert.deepEqual(await found, ["p0 0", "p0 1", "p0 2", "p0 0"]);
   });
 
   it("says so where a partition stays silent", async () => {
