@@ -24,8 +24,8 @@ export interface Received {
   /** Milliseconds since 1970, by our clock. */
   readonly now: number;
   /**
-   * When the request came, to compare `sentAt` with. `in_item`: as each item of an archive says; of one that does not, clocks are not
-   * corrected.
+   * When the request came, to compare `sentAt` with. `in_item`: as each item of an archive says, compared with its own `sentAt`;
+   * where it does not say both, clocks are not corrected.
    */
   readonly receivedAt: number | "in_item";
 }
@@ -42,8 +42,11 @@ export function timeOf(
   const claimed = typeof given === "string" ? parseAnyOffset(given) : null;
   if (claimed === null)
     return { path, message: "must be an ISO 8601 date-time from 1970 to 9999, with Z or an offset" };
-  const came = receivedAt === "in_item" ? msIn(memberOf(item, "receivedAt")) : receivedAt;
-  const corrected = shift(claimed, came === null ? 0 : skewOf(item, envelope, claimed, came));
+  const isArchived = receivedAt === "in_item";
+  const came = isArchived ? msIn(memberOf(item, "receivedAt")) : receivedAt;
+  // Around the items of an archive it is when the archive was sent, maybe years later.
+  const sentAt = isArchived ? undefined : envelope.sentAt;
+  const corrected = shift(claimed, came === null ? 0 : skewOf(item, { ...envelope, sentAt }, claimed, came));
   if (corrected === null)
     return { path, message: "is not between 1970 and 9999 after correction of the sender's clock" };
   return isFarAhead(corrected, now) ? { path, message: "must not be more than 24 hours ahead" } : corrected;

@@ -18,7 +18,7 @@ export function importRoutes(services: Services): readonly Route[] {
       tag: "SDKs",
       summary: "Import archived calls of SDKs",
       description:
-        "Calls of an archive, as they were sent. `receivedAt` corrects the sender's clock; without it, the time is not corrected. `sender` is the id of the key that sent some of them here before: these are not stored again. Without `sender`, calls that this key has already imported are not stored again.",
+        "Calls of an archive, as they were sent. `sentAt` and `receivedAt` of a call correct the sender's clock; without both, its time is not corrected. `sender` is the id of the key that sent some of them here before: these are not stored again. Without `sender`, calls that this key has already imported are not stored again.",
       example: {
         body: {
           batch: [

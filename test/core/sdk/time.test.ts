@@ -88,6 +88,12 @@ describe("When an SDK's call happened", () => {
     ["no sentAt", {}, {}, {}],
     ["a sentAt that is none", {}, { sentAt: "soon" }, {}],
     ["an archive that does not say when it came", {}, { sentAt: at(-HOUR_MS) }, { receivedAt: "in_item" }],
+    [
+      "an archive that does not say when it was sent",
+      { receivedAt: at(-HOUR_MS) },
+      { sentAt: at(0) },
+      { receivedAt: "in_item" },
+    ],
   ];
   for (const [name, item, around, options] of uncorrected)
     it(`is as claimed: ${name}`, () =>
@@ -95,7 +101,8 @@ describe("When an SDK's call happened", () => {
 
   it("compares with the archive's own time where it has one", () => {
     const item = { timestamp: at(-101 * HOUR_MS), sentAt: at(-101 * HOUR_MS + 5), receivedAt: at(-100 * HOUR_MS) };
-    assert.equal(timeOf(item, {}, { receivedAt: "in_item" }), at(-100 * HOUR_MS - 5));
+    for (const around of [{}, { sentAt: at(0) }])
+      assert.equal(timeOf(item, around, { receivedAt: "in_item" }), at(-100 * HOUR_MS - 5));
   });
 
   it("names a time that is none, or more than a day ahead after all", () => {
