@@ -47,7 +47,9 @@ export interface Share {
   readonly settle: (bytes: number) => void;
   /** Nobody waits for it any more: what it has not yet is refused with `CLIENT_LEFT`. */
   readonly leave: () => void;
-  /** The client took it, or never will. */
+  /** Before what was read is read anew: the next `take` waits for its turn again. */
+  readonly giveBack: () => void;
+  /** The client took it, or never will: parts of the work that still run are given nothing, because nobody would give it back. */
   readonly release: () => void;
 }
 
@@ -185,7 +187,11 @@ export function createBytesInFlight({
         return false;
       };
       const take: TakeBytes = (bytes) => takeWithin(bytes, waitMs);
-      const release = (): void => made(0);
+      const giveBack = (): void => made(0);
+      const end = (): void => {
+        isLeft = true;
+        leave?.();
+      };
       return {
         take,
         look: async (bytes, isSo, leftMs) => {
@@ -193,7 +199,7 @@ export function createBytesInFlight({
             () => true,
             () => false,
           );
-          return hasRoom ? isSo().finally(release) : isLeft;
+          return hasRoom ? isSo().finally(giveBack) : isLeft;
         },
         takeTurn: async (asked) => {
           const line = lineOf(workspace);
@@ -209,11 +215,12 @@ export function createBytesInFlight({
         },
         linger: () => made(own),
         settle: made,
-        leave: () => {
-          isLeft = true;
-          leave?.();
+        leave: end,
+        giveBack,
+        release: () => {
+          giveBack();
+          end();
         },
-        release,
       };
     },
   };

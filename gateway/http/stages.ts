@@ -298,7 +298,7 @@ function answer({ bytesInFlight, traced }: StageDeps, route: Route): RequestHand
       share.linger();
       return hasWaited;
     };
-    context.giveBack = share.release;
+    context.giveBack = share.giveBack;
     context.lookWithBytes = share.look;
     context.isGone = () => response.destroyed;
     response.once("close", share.leave);

@@ -57,6 +57,17 @@ describe("Bytes in flight", () => {
     await bytes.open(a).take(60);
   });
 
+  it("are given to no answer that has ended: nobody would give them back", async () => {
+    const bytes = open();
+    const over = bytes.open(a);
+    await over.take(10);
+    over.giveBack();
+    await over.take(10);
+    over.release();
+    await assert.rejects(over.take(10), CLIENT_LEFT);
+    await bytes.open(a).take(60);
+  });
+
   it("are given in turns of the workspaces, however many of one wait", async () => {
     const bytes = open();
     const holder = bytes.open(a);

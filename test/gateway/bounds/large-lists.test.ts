@@ -31,7 +31,7 @@ const LARGE = {
 async function pageOf(handle: Route["handle"], inFlight: BytesInFlight, workspace: WorkspaceId): Promise<number> {
   const share = inFlight.open(workspace);
   const page = { limit: 50, after: null, cursorOf: () => "next" };
-  const context = { page, takeBytes: share.take, giveBack: share.release, takeTurn: share.takeTurn };
+  const context = { page, takeBytes: share.take, giveBack: share.giveBack, takeTurn: share.takeTurn };
   const { json } = (await handle(context as unknown as Context)) as Reply;
   share.settle(json.length);
   return json.length;
