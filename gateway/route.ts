@@ -20,10 +20,28 @@ export interface Page {
   readonly cursorOf: (position: readonly string[]) => string;
 }
 
+/** Of an answer, a part that is about to be read. */
+interface Part {
+  /** About what it has, or with `isBound` what it has at most. */
+  readonly bytes: number;
+  /** Nobody knows what it has: about as much as such parts of the workspace had before. */
+  readonly isBound?: boolean;
+  /** So many parts are read at once where few answers of the workspace are being made. */
+  readonly most?: number;
+}
+
+/** A turn of the event loop in which other answers of the workspace leave room for the part. */
+export type TakeTurn = (part: Part) => Promise<{
+  /** So many parts may be read. */
+  readonly parts: number;
+  /** To be told what each of them had. */
+  readonly had: (bytes: number) => void;
+}>;
+
 export interface Context<Params = unknown, Query = unknown, Body = unknown> extends Caller {
   readonly takeBytes: TakeBytes;
-  /** Behind it, before about so many bytes are read: a turn of the loop that has room for them. Answers whether few answers are being made. */
-  readonly takeTurn: (bytes: number) => Promise<boolean>;
+  /** Behind it, before each part of an answer is read. */
+  readonly takeTurn: TakeTurn;
   /** The same for work that takes seconds, a little at a time: other reads of the workspace begin meanwhile. */
   readonly takeBytesForLong: TakeBytes;
   /** Between two parts of such work: the next one takes its bytes in turn with the others. */

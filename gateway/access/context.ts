@@ -2,7 +2,7 @@ import type { Response } from "express";
 import type { KeyRecord } from "../../core/catalog/catalog.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import type { Batch } from "../body/batch.js";
-import type { Context, Page } from "../route.js";
+import type { Context, Page, TakeTurn } from "../route.js";
 import { COUNT_NOTHING } from "./item-limit.js";
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -14,7 +14,7 @@ const NO_BODY = Buffer.alloc(0);
 /** Routes without a key never read it: `access` and the handler are in the same row. */
 const NO_KEY = { keyId: "", workspace: "" as WorkspaceId } as KeyRecord;
 const NO_BYTES = async (): Promise<boolean> => false;
-const NO_TURN = async (): Promise<boolean> => true;
+const NO_TURN: TakeTurn = async ({ most = 1 }) => ({ parts: most, had: () => {} });
 const NOT_GONE = (): boolean => false;
 const NO_BATCH: Batch = { items: [], isOneText: true };
 const NO_PAGE: Page = { limit: 0, after: null, cursorOf: () => "" };

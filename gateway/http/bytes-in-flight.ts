@@ -1,15 +1,17 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LookWithBytes, TakeBytes } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
+import type { TakeTurn } from "../route.js";
 
 const MIB = 1_048_576;
 /** Of a workspace that makes no more than these, few answers are being made: each takes 64 KB at least, where it may be large. */
-const FEW_BYTES = MIB;
+const FEW_BYTES = 262_144;
 /** Of one workspace, about so much is read and made in a turn of the event loop. */
 const TURN_BYTES = 262_144;
 /** What is read of nothing takes its time too. */
 const READ_BYTES = 4_096;
+/** What parts have of which nobody knows is the average of about so many. */
+const PARTS_KNOWN = 8;
 
 /** What becomes of a read whose client is gone: nobody gets this answer, and it is no failure. */
 export const CLIENT_LEFT = new AppError("unavailable", "The client is gone.");
@@ -33,11 +35,8 @@ export interface Share {
    */
   readonly take: TakeBytes;
   readonly look: LookWithBytes;
-  /**
-   * To be called behind `take`, before about so many bytes are read: a turn of the event loop in which other answers of the workspace leave
-   * room for them. Answers whether few are being made.
-   */
-  readonly takeTurn: (bytes: number) => Promise<boolean>;
+  /** To be called behind `take`. */
+  readonly takeTurn: TakeTurn;
   /**
    * To be called behind `take` by who makes the answer a little at a time, for seconds: it holds what it took, and the others of its
    * workspace need not wait until it is made.
@@ -66,10 +65,28 @@ interface Waiting {
 interface Line {
   held: number;
   making: number;
-  /** The last turn of the event loop that was given, and what is read in it. */
-  turn: Promise<void>;
-  turnBytes: number;
   readonly waiting: Set<Waiting>;
+  /** What may still be read in this turn of the event loop, and who waits for the next. */
+  turnLeft: number;
+  readonly turns: { readonly bytesOf: () => number; readonly start: () => void }[];
+  /** What a part has of which nobody knows. */
+  partBytes: number;
+}
+
+/** The first in line is asked when its turn comes: by then those before it have told what they had. */
+function giveTurns(line: Line): void {
+  for (let first = line.turns[0]; first !== undefined; first = line.turns[0]) {
+    const bytes = Math.min(TURN_BYTES, Math.max(READ_BYTES, first.bytesOf()));
+    if (bytes > line.turnLeft) return;
+    if (line.turnLeft === TURN_BYTES)
+      setImmediate(() => {
+        line.turnLeft = TURN_BYTES;
+        giveTurns(line);
+      });
+    line.turnLeft -= bytes;
+    line.turns.shift();
+    first.start();
+  }
 }
 
 function refusal(isOfOthers: boolean): AppError {
@@ -94,9 +111,10 @@ export function createBytesInFlight({
     const line = lines.get(workspace) ?? {
       held: 0,
       making: 0,
-      turn: Promise.resolve(),
-      turnBytes: 0,
       waiting: new Set(),
+      turnLeft: TURN_BYTES,
+      turns: [],
+      partBytes: TURN_BYTES,
     };
     lines.set(workspace, line);
     return line;
@@ -201,17 +219,18 @@ export function createBytesInFlight({
           );
           return hasRoom ? isSo().finally(giveBack) : isLeft;
         },
-        takeTurn: async (asked) => {
+        takeTurn: async ({ bytes, isBound = false, most = 1 }) => {
           const line = lineOf(workspace);
-          const bytes = Math.max(asked, READ_BYTES);
-          if (line.turnBytes + bytes > TURN_BYTES) {
-            line.turn = line.turn.then(() => nextTurn());
-            line.turnBytes = 0;
-          }
-          line.turnBytes += bytes;
-          await line.turn;
+          const parts = line.making <= FEW_BYTES ? most : 1;
+          await new Promise<void>((start) => {
+            line.turns.push({ bytesOf: () => parts * (isBound ? Math.min(bytes, line.partBytes) : bytes), start });
+            giveTurns(line);
+          });
           if (isLeft) throw CLIENT_LEFT;
-          return line.making <= FEW_BYTES;
+          const had = (bytes: number): void => {
+            line.partBytes += (Math.min(bytes, TURN_BYTES) - line.partBytes) / PARTS_KNOWN;
+          };
+          return { parts, had };
         },
         linger: () => made(own),
         settle: made,

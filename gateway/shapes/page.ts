@@ -102,8 +102,6 @@ interface ListRow<Item, Params extends TProperties, Query extends TProperties>
 
 /** Taken before the first read: most pages have no more. */
 const FIRST_BYTES = 65_536;
-/** What a portion may have of which nothing is known, for the turns of the loop. */
-const UNKNOWN_BYTES = 32_768;
 /** How many portions are read at once while what came before them is small, and few pages are being made: these may be large. */
 const SMALL_PORTIONS = 4;
 
@@ -133,17 +131,22 @@ async function readPage<Item>(
   await takeBytes(taken);
   const portion = Math.ceil(PAGE_BYTES_MAX / itemBytes);
   // What the portion before had says what the next one may have.
-  for (let due = Math.min(firstBytes, UNKNOWN_BYTES); ;) {
-    const isQuiet = await takeTurn(due);
-    const begunAt = bytes;
+  for (let due: number | null = null; ;) {
     const isSmall = shown.length > 0 && bytes <= FIRST_BYTES;
-    const most = isSmall && isQuiet ? SMALL_PORTIONS * portion : portion;
-    const wanted = Math.min(most, page.limit - shown.length);
+    const { parts, had } = await takeTurn({
+      bytes: due ?? Math.min(portion, page.limit) * itemBytes,
+      isBound: due === null,
+      most: isSmall ? SMALL_PORTIONS : 1,
+    });
+    const begunAt = bytes;
+    const wanted = Math.min(parts * portion, page.limit - shown.length);
     const rows = await read({ limit: wanted + 1, after });
     for (const row of rows.slice(0, wanted)) {
       const text = textOf(show(row));
       bytes += Buffer.byteLength(text);
       if (!(await hasRoom())) {
+        // What the rest of it has, nobody looked at.
+        had(PAGE_BYTES_MAX);
         if (shown.length > 0) return { shown, next: after };
         // Not awaited here: what was read is let go, and nobody holds while it waits.
         giveBack();
@@ -152,9 +155,9 @@ async function readPage<Item>(
       shown.push(text);
       after = position(row);
     }
+    had((due = (bytes - begunAt) / parts));
     if (rows.length <= wanted) return { shown, next: null };
     if (shown.length === page.limit) return { shown, next: after };
-    due = bytes - begunAt;
   }
 }
 
@@ -167,7 +170,7 @@ export async function wholePage(
 ): Promise<Reply> {
   const { takeBytes, takeTurn, giveBack } = context;
   await takeBytes(firstBytes);
-  await takeTurn(firstBytes);
+  await takeTurn({ bytes: firstBytes });
   const made = await make();
   const bytes = Buffer.byteLength(made.json);
   if (bytes <= firstBytes || (await isGiven(takeBytes(bytes - firstBytes)))) return made;
