@@ -24,8 +24,9 @@ export async function listProfiles(
   const profiles: Profile[] = [];
   for (const [i, { profileId }] of met.entries()) {
     if (i === limit || room.isFull()) return { profiles, next: met[i - 1]!.profileId };
-    const profile = await readIfLive(services, workspace, profileId, room, () => true);
+    const profile = await readIfLive(services, workspace, profileId, room, () => true).catch(room.orFull);
     if (profile !== null) profiles.push(profile);
+    else if (room.isFull()) return { profiles, next: met[i - 1]!.profileId };
     await nextTurn();
   }
   return { profiles, next: null };

@@ -12,6 +12,8 @@ export interface Room {
   readonly forOne: (parts?: number) => Allowance;
   /** The profile that was read with it stands in the answer. */
   readonly keep: (allowance: Allowance) => void;
+  /** For who fails to read a further profile: where no room was given for it, the page is full. The first of a page fails. */
+  readonly orFull: (failure: unknown) => null;
 }
 
 export async function openRoom(
@@ -22,9 +24,12 @@ export async function openRoom(
 ): Promise<Room> {
   let taken = Math.min(PAGE_BYTES, profilesMax * PROFILE_BYTES);
   let kept = 0;
+  let isRefused = false;
   await takeBytes(taken + more);
   const takeMore = async (bytes: number): Promise<boolean> => {
+    isRefused = true;
     const hasWaited = await takeBytes(bytes);
+    isRefused = false;
     taken += bytes;
     return hasWaited;
   };
@@ -39,5 +44,10 @@ export async function openRoom(
       takeBytes: takeMore,
     }),
     keep: ({ bytes }) => void (kept += ANSWER_BYTES_MAX - bytes),
+    orFull: (failure) => {
+      if (!isRefused || kept === 0) throw failure;
+      kept = PAGE_BYTES;
+      return null;
+    },
   };
 }

@@ -70,17 +70,24 @@ export async function searchProfiles(
   const rule = await openRule(services, workspace, given, now);
   const room = await openRoom(services, takeBytes, limit, rule.eventBytes);
   const profiles: Profile[] = [];
+  const found = (next: ProfileId | null): Found => ({
+    profiles,
+    next,
+    lookedAt: budget.lookedAt(),
+    isPartial: rule.isPartial(),
+  });
   let last = after;
   for await (const { profileId, seen } of walk(services, workspace, after, rule.ids)) {
-    if (profiles.length === limit || room.isFull() || budget.isSpent())
-      return { profiles, next: last, lookedAt: budget.lookedAt(), isPartial: rule.isPartial() };
+    if (profiles.length === limit || room.isFull() || budget.isSpent()) return found(last);
     budget.spend();
+    if (rule.holdsForSeen(seen) !== false) {
+      const profile = await readIfLive(services, workspace, profileId, room, rule.holdsFor).catch(room.orFull);
+      if (profile !== null) profiles.push(profile);
+      else if (room.isFull()) return found(last);
+    }
     last = profileId;
-    if (rule.holdsForSeen(seen) === false) continue;
-    const profile = await readIfLive(services, workspace, profileId, room, rule.holdsFor);
-    if (profile !== null) profiles.push(profile);
   }
-  return { profiles, next: null, lookedAt: budget.lookedAt(), isPartial: rule.isPartial() };
+  return found(null);
 }
 
 export interface Counted extends Pick<Found, "next" | "lookedAt" | "isPartial"> {

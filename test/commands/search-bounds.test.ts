@@ -1,28 +1,37 @@
 import assert from "node:assert/strict";
 import { previewAudience } from "../../commands/audiences/preview.js";
+import { listProfiles, type ProfileList } from "../../commands/search/list.js";
 import { countProfiles, searchProfiles } from "../../commands/search/search.js";
 import { topProfiles } from "../../commands/search/top.js";
 import { createBudget } from "../../commands/search/walk.js";
-import type { Services } from "../../commands/services.js";
+import type { Services, TakeBytes } from "../../commands/services.js";
+import { AppError } from "../../core/errors.js";
 import { newId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { StoredFacet } from "../../core/ports/profile-store.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import type { Context } from "../../gateway/route.js";
 import { memberRoutes } from "../../gateway/routes/audiences/members.js";
 import { profileListRoutes } from "../../gateway/routes/profile-lists.js";
+import { isAppError } from "../support/errors.js";
 
 const workspace = newId<WorkspaceId>();
 const LOOKED_AT_MAX = 5_000;
 
 /** So many profiles of one identifier, each with a score: 0, 7, 14, ... modulo their number, which 7 does not divide. */
-function world(count: number, { onRead = async () => {}, onWalk = async () => {} } = {}) {
+function world(count: number, { onRead = async () => {}, onWalk = async () => {}, note = "" } = {}) {
   const ids = Array.from({ length: count }, () => newId<ProfileId>());
   const scoreOf = new Map(ids.map((id, n) => [id, (n * 7) % count]));
   const memberOf = (uid: Uid) => ({ uid, identifier: { namespace: "user_id", value: uid }, isShared: false });
   const facetOf = (uid: Uid): StoredFacet => ({
     rev: 1,
     pending: [],
-    facet: { ...emptyFacet, traits: new Map([["score", { merge: "max", value: scoreOf.get(uid)! }]]) },
+    facet: {
+      ...emptyFacet,
+      traits: new Map([
+        ["score", { merge: "max", value: scoreOf.get(uid)! }],
+        ["note", { merge: "max", value: note }],
+      ]),
+    },
   });
   const services = {
     catalog: {
@@ -147,6 +156,47 @@ describe("The bounds of a search", () => {
     }
     assert.ok(slices > 3);
   });
+
+  for (const [name, ask] of [
+    [
+      "list",
+      (services: Services, page: { limit: number; after: ProfileId | null }, take: TakeBytes) =>
+        listProfiles(services, workspace, page, take),
+    ],
+    [
+      "search",
+      (services: Services, page: { limit: number; after: ProfileId | null }, take: TakeBytes) =>
+        searchProfiles(
+          services,
+          workspace,
+          { ...page, rule: HIGH, now: 0 },
+          take,
+          createBudget(() => 0),
+        ),
+    ],
+  ] as const)
+    it(`end a page of profiles where no memory is free for one more, and refuse one that would be empty: ${name}`, async () => {
+      const { ids, services } = world(4, { note: "x".repeat(20_000) });
+      let left = 0;
+      const take: TakeBytes = async (bytes) => {
+        if (bytes > left) throw new AppError("rate_limited", "full");
+        left -= bytes;
+        return false;
+      };
+      const pages: number[] = [];
+      const found: ProfileId[] = [];
+      for (let after: ProfileId | null = null; ;) {
+        left = 80_000;
+        const { profiles, next }: ProfileList = await ask(services, { limit: 4, after }, take);
+        pages.push(profiles.length);
+        found.push(...profiles.map(({ profileId }) => profileId));
+        if (next === null) break;
+        after = next;
+      }
+      assert.deepEqual([pages, found], [[3, 1], ids]);
+      left = 20_000;
+      await assert.rejects(async () => ask(services, { limit: 1, after: null }, take), isAppError("rate_limited"));
+    });
 
   const never = () => createBudget(() => 0);
   for (const [name, ask] of [
