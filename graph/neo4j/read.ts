@@ -17,6 +17,7 @@ import { READS, createBatcher } from "./batcher.js";
 import { LOOK, RULES } from "./cypher/writes.js";
 import { withOneRetry } from "./failure.js";
 import { hasRules, lookupsOf } from "../rules/read-set.js";
+import { createLimiter } from "../scheduling/limiter.js";
 
 /** Looks without a lock, and once more behind it where that leaves a doubt. */
 export function createRead(client: Client, look: IdentityGraph["read"], names: Names): IdentityGraph["read"] {
@@ -80,24 +81,24 @@ export function createLook(client: Client, names: Names): IdentityGraph["read"] 
   const withRules = createRulesRead(client, names);
   return async <Asked extends ReadSet>(workspace: WorkspaceId, want: Asked) => {
     const lookups = lookupsOfWant(workspace, want);
-    const seen = hasRules(want) ? withRules({ workspace, want }) : snapshotOf(lookups, await share(lookups));
+    const seen = hasRules(want) ? withRules(workspace, want) : snapshotOf(lookups, await share(lookups));
     return (await seen) as SnapshotOf<Asked>;
   };
 }
 
+/** Two at once, and one place more that a workspace alone leaves free: lists of shared identifiers ask hundreds of times, and the others wait. */
+const RULES_READS = { atOnceMax: READS.atOnceMax + 1, waitingMax: READS.waitingMax };
+
 /** Each goes alone: only who asks what would be needs this much. */
 function createRulesRead(client: Client, names: Names) {
   const ask = (statement: string, q: object) => withOneRetry(() => client.read(statement, { ...q }));
-  return createBatcher<{ readonly workspace: WorkspaceId; readonly want: RulesReadSet }, Snapshot>({
-    ...READS,
-    weightMax: 1,
-    weightWorth: 1,
-    weightOf: () => 1,
-    ask: async ([one]) => {
-      const { workspace, want } = one!;
-      return [(await seeWithRules(ask, RULES, workspace, want, names)).snapshot];
-    },
-  });
+  const inTurn = createLimiter(RULES_READS);
+  return (workspace: WorkspaceId, want: RulesReadSet): Promise<Snapshot> =>
+    inTurn.take(
+      workspace,
+      { expired: false },
+      async () => (await seeWithRules(ask, RULES, workspace, want, names)).snapshot,
+    );
 }
 
 /** To each its own part of what all saw together, by the positions in its own lookups. Rows come in their order. */
