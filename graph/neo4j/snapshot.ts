@@ -179,14 +179,15 @@ function identifiersOf(
   found: readonly RulesRow[],
   neighbours: ReadonlyMap<number, readonly IdentifierKey[]>,
   { limited, seenWithMax }: RulesReadSet["rules"],
-  { show }: HiddenKeys,
+  { showing }: HiddenKeys,
 ): ReadonlyMap<IdentifierKey, SeenIdentifier> {
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
+  const show = showing(keys);
   for (const [component, size, , , , , locations] of found)
     for (const [position, uid, unlinkedAt, isShared, stored, isReturned] of locations) {
       if (component === null || size === null) continue;
       const kept = (stored ?? []).filter((key) => limited.includes(namespaceOfHidden(key)));
-      const seenWith = show([...(neighbours.get(position) ?? []), ...kept], keys).slice(0, seenWithMax);
+      const seenWith = show([...(neighbours.get(position) ?? []), ...kept]).slice(0, seenWithMax);
       const seen = { uid, component, unlinkedAt, seenWith, isShared, ...returned(isReturned) };
       identifiers.set(keys[position]!, seen);
     }

@@ -6,14 +6,13 @@ import type { TombOf } from "../../core/identity/tombstone.js";
 /** `#namespace:tomb`; a key begins with its workspace, which holds no such sign. */
 const MARK = "#";
 
+type Shown = (seenWith: readonly (IdentifierKey | HiddenKey)[]) => readonly (IdentifierKey | HiddenKey)[];
+
 /** What is stored of keys that an identifier was seen with: erasing one of them then leaves nothing to search for. */
 export interface HiddenKeys {
   readonly hide: (key: IdentifierKey | HiddenKey) => HiddenKey;
-  /** The same list with those of `known` as they are, each once. */
-  readonly show: (
-    seenWith: readonly (IdentifierKey | HiddenKey)[],
-    known: readonly IdentifierKey[],
-  ) => readonly (IdentifierKey | HiddenKey)[];
+  /** Of any number of lists, each the same with those of `known` as they are, each once. A known key is hidden once for all lists. */
+  readonly showing: (known: readonly IdentifierKey[]) => Shown;
 }
 
 export function createHiddenKeys(tombOf: TombOf): HiddenKeys {
@@ -21,22 +20,29 @@ export function createHiddenKeys(tombOf: TombOf): HiddenKeys {
     isHidden(key) ? key : (`${MARK}${identifierOf(key).namespace}:${tombOf(key)}` as HiddenKey);
   return {
     hide,
-    show: (seenWith, known) => {
-      if (!seenWith.some(isHidden)) return [...new Set(seenWith)];
-      const namespaces = new Set(seenWith.filter(isHidden).map(namespaceOfHidden));
-      const names = new Map(
-        known.filter((key) => namespaces.has(identifierOf(key).namespace)).map((key) => [hide(key), key] as const),
-      );
+    showing: (known) => {
       const isKnown = new Set(known);
-      return [
-        ...new Set(
-          seenWith.map((one) => {
-            if (!isHidden(one) && isKnown.has(one)) return one;
-            const hidden = hide(one);
-            return names.get(hidden) ?? hidden;
-          }),
-        ),
-      ];
+      const names = new Map<HiddenKey, IdentifierKey>();
+      const named = new Set<string>();
+      const nameAll = (namespace: string): void => {
+        if (named.has(namespace)) return;
+        named.add(namespace);
+        for (const key of isKnown) if (identifierOf(key).namespace === namespace) names.set(hide(key), key);
+      };
+      return (seenWith) => {
+        const hiddenOnes = seenWith.filter(isHidden);
+        if (hiddenOnes.length === 0) return [...new Set(seenWith)];
+        for (const one of hiddenOnes) nameAll(namespaceOfHidden(one));
+        return [
+          ...new Set(
+            seenWith.map((one) => {
+              if (!isHidden(one) && isKnown.has(one)) return one;
+              const hidden = hide(one);
+              return names.get(hidden) ?? hidden;
+            }),
+          ),
+        ];
+      };
     },
   };
 }

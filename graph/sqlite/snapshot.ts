@@ -202,7 +202,7 @@ const neighbours = (own: "a" | "b", other: "a" | "b"): string => `
   LIMIT ?`;
 
 /** Adds to each identifier in snapshot the values of limited namespaces that it was sent with. */
-function prepareSeenWith(database: Database, { show }: HiddenKeys) {
+function prepareSeenWith(database: Database, { showing }: HiddenKeys) {
   const stored = database.prepare("SELECT seen_with FROM identifiers WHERE id = ? AND seen_with IS NOT NULL");
   const sides = [database.prepare(neighbours("a", "b")), database.prepare(neighbours("b", "a"))];
 
@@ -212,18 +212,18 @@ function prepareSeenWith(database: Database, { show }: HiddenKeys) {
     { limited, seenWithMax }: RulesReadSet["rules"],
   ): void => {
     const [namespaces, list] = [new Set(limited), JSON.stringify(limited)];
+    const show = showing(keys);
     for (const [key, seen] of snapshot.identifiers) {
       const row = snapshot.rowIds.get(key)!;
       let seenWith: readonly (IdentifierKey | HiddenKey)[] = show(
         storedOf(stored.get([row])).filter((one) => namespaces.has(namespaceOfHidden(one))),
-        keys,
       );
       const linkedMax = hasLimited(snapshot, key, namespaces) ? seenWithMax : 0;
       for (const side of sides) {
         if (seenWith.length >= linkedMax) break;
         const linked = side.all([row, list, seenWithMax]).map(([blob]) => keyOf(blob as Buffer));
         // Who is linked by now may be among those that were kept apart once, and counts once.
-        if (linked.length > 0) seenWith = show([...seenWith, ...linked], keys);
+        if (linked.length > 0) seenWith = show([...seenWith, ...linked]);
       }
       if (seenWith.length > 0) snapshot.identifiers.set(key, { ...seen, seenWith: seenWith.slice(0, seenWithMax) });
     }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Database } from "../../core/database.js";
+import { identifierKey } from "../../core/event/event.js";
 import { isUnavailable } from "../../core/errors.js";
 import { pairKey } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
@@ -10,12 +11,21 @@ import { EMPTY_PLAN } from "../../graph/rules/working-state.js";
 import { createSqliteGraph } from "../../graph/sqlite/graph.js";
 import { identityGraphContracts } from "../contracts/graph/identity-graph.contract.js";
 import { runContract } from "../support/contract.js";
-import { aRequest, aWorkspace, anAssertion, openGraphDatabase, step, stepOf } from "../support/identity/fixtures.js";
+import {
+  aRequest,
+  aWorkspace,
+  anAssertion,
+  anIdentifier,
+  openGraphDatabase,
+  step,
+  stepOf,
+} from "../support/identity/fixtures.js";
 import { anAssertionSchedule } from "../support/identity/model.js";
+import { write } from "../support/identity/plans.js";
 import { memoryBackend } from "../support/memory/graph.js";
 import { createRandom, SEED } from "../support/random/random.js";
 import { tombOf } from "../support/builders.js";
-import { wantingRules } from "../support/identity/snapshots.js";
+import { wanting, wantingRules } from "../support/identity/snapshots.js";
 
 const inFolder = () => {
   const folder = mkdtempSync(path.join(tmpdir(), "onym-graph-"));
@@ -64,6 +74,35 @@ describe("The identity graph's tables", () => {
     assert.deepEqual(rows(across), [[0]]);
     assert.deepEqual(rows("SELECT count(*) FROM changes"), [[changed]]);
     assert.deepEqual(rows("PRAGMA foreign_key_check"), []);
+  });
+
+  it("are read with few computed names, however many devices were kept from somebody", async () => {
+    let asked = 0;
+    const counted = createSqliteGraph({
+      database,
+      tombOf: (key) => {
+        asked += 1;
+        return tombOf(key);
+      },
+    });
+    const workspace = aWorkspace();
+    const people = Array.from({ length: 100 }, (_, i) => anIdentifier(`person ${i}`));
+    const devices = people.map(({ value }) => anIdentifier(value, "device_id"));
+    await step(counted, workspace, ...people.map((one, i) => anAssertion(one, devices[i]!)));
+    await write(counted, workspace, devices, () => ({
+      seenWith: devices.map((one, i) => ({
+        key: identifierKey(workspace, one),
+        seenWith: [identifierKey(workspace, anIdentifier(`other ${i}`))],
+        isShared: false,
+      })),
+    }));
+    asked = 0;
+    const { identifiers } = await counted.read(
+      workspace,
+      wantingRules(wanting(workspace, ...people, ...devices), ["user_id"]),
+    );
+    assert.equal(identifiers.get(identifierKey(workspace, devices[0]!))!.seenWith.length, 2);
+    assert.ok(asked <= 2 * people.length, `${asked} names were computed for ${people.length} people`);
   });
 
   it("keep the evidence of every link, and the way round it was asserted", async () => {

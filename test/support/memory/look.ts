@@ -87,7 +87,7 @@ export function componentOf(state: MemoryState, component: Component): SeenCompo
   return { profileId, size, counts, forbidden, rev };
 }
 
-const { show } = createHiddenKeys(tombOf);
+const { showing } = createHiddenKeys(tombOf);
 
 export function seenOf(
   state: MemoryState,
@@ -104,7 +104,7 @@ export function seenOf(
     uid,
     component,
     unlinkedAt: unlinked?.at ?? null,
-    seenWith: show(wanted, keys).slice(0, rules.seenWithMax),
+    seenWith: showing(keys)(wanted).slice(0, rules.seenWithMax),
     isShared,
     ...mark,
   };
