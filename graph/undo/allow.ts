@@ -10,13 +10,20 @@ import { locationOf, look, type Prepared, type Reading } from "./read.js";
 export async function prepareAllow(reading: Reading, forbiddenPairId: ForbiddenPairId): Promise<Prepared> {
   const { graph, workspace } = reading;
   const [pair] = await graph.findForbiddenPairs(workspace, [forbiddenPairId]);
-  if (pair === undefined) throw new AppError("not_found", "There is no such forbidden pair.");
+  if (pair === undefined) throw noPair();
   const identifiers = [pair.from, pair.to];
   const keys = identifiers.map((identifier) => identifierKey(workspace, identifier));
   const snapshot = await look(reading, keys);
+  // A side was erased meanwhile, and the pair went with it.
+  if (!haveStayed(snapshot, keys)) throw noPair();
   const decide = () => decidePair(snapshot, { kind: "allow", pair, keys });
   return { snapshot, record: { identifiers, reverts: null, isForbidding: false }, decide };
 }
+
+const noPair = () => new AppError("not_found", "There is no such forbidden pair.");
+
+const haveStayed = ({ identifiers }: Snapshot, keys: readonly IdentifierKey[]): boolean =>
+  keys.every((key) => identifiers.has(key));
 
 /** Each step that writes a profile writes its pairs anew, and the step that erases it ends them all. */
 export const FORBIDDEN_PAIRS_MAX = 1_000;
@@ -56,6 +63,7 @@ export function pairStep(work: ChangingPair): UndoStep {
     keys,
     links: 0,
     plan: ({ now }) => {
+      if (!haveStayed(now, keys)) return "changed";
       const isApart = new Set(keys.map((key) => locationOf(now, key)[0])).size === keys.length;
       if (!isApart || isForbidden(now, work) !== (kind === "allow")) return "changed";
       return { plan: { components: keys.map((key) => planOf(now, key)) } };

@@ -181,6 +181,37 @@ describe(`An undo in a profile that another process links to all the time (seed 
       }
     });
 
+  for (const kind of ["allow", "forbid"] as const)
+    for (const update of [1, 2])
+      it(`finds no pair to ${kind} any more, of which one side is erased before its update ${update}`, async () => {
+        const scene = aScene(1);
+        const { one, other, workspace } = scene;
+        const asked = { from: anIdentifier("friend"), to: anIdentifier("enemy"), forbid: true };
+        for (const side of [asked.from, asked.to])
+          await other.assert(workspace, { identifiers: [side], evidence: evidence("identify") });
+        if (kind === "allow") await other.unlink(workspace, asked, evidence("unlink"));
+        const [pair] = await other.forbiddenPairs(workspace, { limit: 1, after: null });
+        let updates = 0;
+        scene.arrive = async () => {
+          updates += 1;
+          if (updates !== update) return;
+          const { keyId } = evidence("unlink");
+          await other.erase(workspace, {
+            target: { identifiers: [asked.to] },
+            keyId,
+            suppress: false,
+            revision: null,
+          });
+        };
+        const undo =
+          kind === "allow"
+            ? one.allow(workspace, pair!.forbiddenPairId, evidence("unlink"))
+            : one.unlink(workspace, asked, evidence("unlink"));
+        await assert.rejects(undo, { code: "not_found" });
+        assert.ok(updates >= update);
+        await check({ ...scene, everybody: [asked.from] });
+      });
+
   /** Links of any kind: with newcomers, between members, and with profiles of their own. */
   const anArrival = (scene: Scene, random: Random) => (): Promise<unknown> => {
     if (random.below(3) > 0) return Promise.resolve();
