@@ -242,9 +242,12 @@ export function createIdentity(deps: IdentityDeps): Identity {
       ),
     forbiddenPairs: (workspace, page) => within(() => graph.forbiddenPairs(workspace, page)),
     findChange: (workspace, changeId) => within(() => graph.findChange(workspace, changeId)),
+    findChanges: (workspace, changeIds) => within(() => graph.findChanges(workspace, changeIds)),
     changes: (workspace, outcome, page) => within(() => graph.changes(workspace, outcome, page)),
     history: (workspace, profileId, page) =>
       within((call) => graph.history(workspace, profileId, { ...page, isOver: () => call.expired })),
+    historyIds: (workspace, profileId, page) =>
+      within((call) => graph.historyIds(workspace, profileId, { ...page, isOver: () => call.expired })),
     sharedIdentifiers: (workspace, page) => within((call) => sharedIdentifiers.list(workspace, page, call)),
     identifiersOf: (workspace, uids) => within(() => graph.identifiersOf(workspace, uids)),
     seenWith: (workspace, identifiers) =>

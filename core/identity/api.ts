@@ -201,10 +201,14 @@ export interface Identity {
   /** Allows the pair again. Throws `not_found` when it is not forbidden. */
   allow(workspace: WorkspaceId, forbiddenPairId: ForbiddenPairId, evidence: Evidence): Promise<UndoResult>;
   findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
+  /** In this order; unknown ones are absent. */
+  findChanges(workspace: WorkspaceId, changeIds: readonly ChangeId[]): Promise<readonly Change[]>;
   /** Newest first. */
   changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
   /** Changes of the profile or any of its identifiers, newest first; follows retired ids. With `isOwn`, of the identifier of this id alone, perhaps only recent ones. */
   history(workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): Promise<readonly Change[]>;
+  /** Their ids, for `findChanges`. */
+  historyIds(workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): Promise<readonly ChangeId[]>;
   /** Identifiers beyond the shared identifier limit, by uid. */
   sharedIdentifiers(workspace: WorkspaceId, page: MemberPage): Promise<SharedPage>;
   /** Those of these uids that the workspace has. */

@@ -85,6 +85,8 @@ export interface ProfileReads {
 export interface ChangeLog {
   /** The record of the change, or null. */
   findChange(workspace: WorkspaceId, changeId: ChangeId): Promise<Change | null>;
+  /** The records of these changes, in this order; those that the workspace has not are absent. */
+  findChanges(workspace: WorkspaceId, changeIds: readonly ChangeId[]): Promise<readonly Change[]>;
   /** Records of the outcome (null: of any), newest first. */
   changes(workspace: WorkspaceId, outcome: Change["outcome"] | null, page: ChangePage): Promise<readonly Change[]>;
   /**
@@ -93,6 +95,8 @@ export interface ChangeLog {
    * other member; of one with more than 10,000 records come at least those among the workspace's newest 10,000.
    */
   history(workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): Promise<readonly Change[]>;
+  /** The ids of those records: whoever reads them portion by portion has all members looked at once. */
+  historyIds(workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): Promise<readonly ChangeId[]>;
   /** The links that the change was the first to assert and those that it removed or restored, as they are now; in any order. */
   linksOfChange(workspace: WorkspaceId, change: Change): Promise<readonly LinkState[]>;
   /**

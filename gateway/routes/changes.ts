@@ -4,11 +4,14 @@ import type { Services } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
 import { OUTCOMES, type Change } from "../../core/identity/model.js";
 import type { ChangeId } from "../../core/ids.js";
-import { reply, route, type Route } from "../route.js";
+import { reply, route, type Context, type Page, type Route } from "../route.js";
 import { answered } from "../shapes/examples.js";
 import { idOf } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 import { CHANGE, CHANGE_BYTES, showChange } from "../shapes/records.js";
+
+/** What a first portion of records may have. */
+const RECORDS_BYTES = 32_768;
 
 export function changeRoutes(services: Services): readonly Route[] {
   const { identity } = services;
@@ -20,6 +23,19 @@ export function changeRoutes(services: Services): readonly Route[] {
     itemBytes: CHANGE_BYTES,
     position: ({ changeId }: Change) => [changeId],
     show: showChange,
+  };
+  /** Of the pages that are being made: all members of a profile are looked at once for all portions of a page. */
+  const idsOfPages = new WeakMap<Page, readonly ChangeId[]>();
+  const idsOfPage = async ({ workspace, page, takeTurn }: Context, id: string): Promise<readonly ChangeId[]> => {
+    const known = idsOfPages.get(page);
+    if (known !== undefined) return known;
+    const profileId = await requireProfile(services, workspace, id);
+    const before = (page.after?.[0] ?? null) as ChangeId | null;
+    const ids = await identity.historyIds(workspace, profileId, { limit: page.limit + 1, before });
+    idsOfPages.set(page, ids);
+    // Others may have been looking at their members too, and are not to read their records in the same turn.
+    await takeTurn(RECORDS_BYTES);
+    return ids;
   };
   return [
     list({
@@ -57,9 +73,10 @@ export function changeRoutes(services: Services): readonly Route[] {
       summary: "Changes of one profile, newest first",
       example: { params: { id: answered("identify", "/profile_id") } },
       params: { id: idOf("profile") },
-      read: async ({ workspace, params: { id } }, { limit, after }) => {
-        const profileId = await requireProfile(services, workspace, id);
-        return identity.history(workspace, profileId, { limit, before: (after?.[0] ?? null) as ChangeId | null });
+      read: async (context, { limit, after }) => {
+        const ids = await idsOfPage(context, context.params.id);
+        const rest = ids.slice(ids.indexOf(after?.[0] as ChangeId) + 1);
+        return identity.findChanges(context.workspace, rest.slice(0, limit));
       },
     }),
   ];

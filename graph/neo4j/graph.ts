@@ -83,7 +83,10 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
     members: (workspace, profileId, page) => whileOpen(() => reads.members(workspace, profileId, page)),
     links: (workspace, profileId, page) => whileOpen(() => reads.links(workspace, profileId, page)),
     history: (workspace, profileId, page) =>
-      whileOpen(() => hidden(workspace, () => reads.history(workspace, profileId, page))),
+      whileOpen(() =>
+        hidden(workspace, async () => reads.findChanges(workspace, await reads.historyIds(workspace, profileId, page))),
+      ),
+    historyIds: (...asked) => whileOpen(() => reads.historyIds(...asked)),
     linksOfChange: (workspace, change) => whileOpen(() => reads.linksOfChange(workspace, change)),
     linksRemovedBy: (...asked) => whileOpen(() => reads.linksRemovedBy(...asked)),
     isUnlinkedBy: (workspace, key, changeId) => whileOpen(() => reads.isUnlinkedBy(workspace, key, changeId)),
@@ -91,13 +94,9 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
       whileOpen(() => reads.findForbiddenPairs(workspace, forbiddenPairIds)),
     forbiddenPairs: (workspace, page) => whileOpen(() => reads.forbiddenPairs(workspace, page)),
     findChange: (workspace, changeId) =>
-      whileOpen(async () => {
-        const found = await hidden(workspace, async () => {
-          const change = await reads.findChange(workspace, changeId);
-          return change === null ? [] : [change];
-        });
-        return found[0] ?? null;
-      }),
+      whileOpen(async () => (await hidden(workspace, () => reads.findChanges(workspace, [changeId])))[0] ?? null),
+    findChanges: (workspace, changeIds) =>
+      whileOpen(() => hidden(workspace, () => reads.findChanges(workspace, changeIds))),
     changes: (workspace, outcome, page) =>
       whileOpen(() => hidden(workspace, () => reads.changes(workspace, outcome, page))),
     sharedIdentifiers: (workspace, page) => whileOpen(() => reads.sharedIdentifiers(workspace, page)),

@@ -5,7 +5,7 @@ import { isNamed } from "../../core/identity/names.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareInsert } from "./insert.js";
 import { bytesBefore, changeBytes, changeIdOf } from "./encoding.js";
-import { inTurns, type Read } from "./pages.js";
+import { eachInTurns, inTurns, type Read } from "./pages.js";
 
 /** Without a value: it was erased. */
 type Named = readonly [namespace: string, value?: string];
@@ -101,6 +101,12 @@ export function prepareFindChange(database: Database): FindChange {
     const row = find.get([changeBytes(changeId), workspace]);
     return row === undefined ? null : changeOf(row as ChangeRow);
   };
+}
+
+export function createFindChanges(database: Database, read: Read): IdentityGraph["findChanges"] {
+  const find = prepareFindChange(database);
+  return async (workspace, changeIds) =>
+    (await eachInTurns(read, changeIds, (changeId) => find(workspace, changeId))).filter((change) => change !== null);
 }
 
 /** Rewrites the part of a record that names identifiers. */

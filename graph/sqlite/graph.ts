@@ -12,9 +12,9 @@ import { createErasures } from "./erasure/erasures.js";
 import { createHiding } from "./erasure/hiding.js";
 import { prepareRecords } from "./erasure/records.js";
 import { prepareTombstones } from "./erasure/tombstones.js";
-import { createChangeList, prepareFindChange } from "./changes.js";
+import { createChangeList, createFindChanges, prepareFindChange } from "./changes.js";
 import { createMovements, prepareMovements } from "./movements/movements.js";
-import { createHistory } from "./history.js";
+import { createHistoryIds } from "./history.js";
 import { createChangeTraces, createLinks } from "./links.js";
 import { prepareLook } from "./snapshot.js";
 import { createForbiddenPairReads, createProfileReads } from "./profiles.js";
@@ -49,7 +49,8 @@ export function createSqliteGraph({ database, tombOf }: SqliteGraphDeps): Identi
     return database.write(work);
   };
   const changes = createChangeList(database, read);
-  const history = createHistory(database, read);
+  const findChanges = createFindChanges(database, read);
+  const historyIds = createHistoryIds(database, read);
   /** What an erasure did not rewrite yet is hidden; which are under way is read first, since one may end meanwhile. */
   const hidden = async (workspace: WorkspaceId, find: () => Promise<readonly Change[]>): Promise<readonly Change[]> => {
     const underWay = await read(() => erasures.records.notGone(workspace));
@@ -107,7 +108,9 @@ export function createSqliteGraph({ database, tombOf }: SqliteGraphDeps): Identi
         return change === null ? null : hiding.shown(workspace, [change], erasures.records.notGone(workspace))[0]!;
       }),
     changes: (...asked) => hidden(asked[0], () => changes(...asked)),
-    history: (...asked) => hidden(asked[0], () => history(...asked)),
+    findChanges: (...asked) => hidden(asked[0], () => findChanges(...asked)),
+    history: (...asked) => hidden(asked[0], async () => findChanges(asked[0], await historyIds(...asked))),
+    historyIds,
     close: async () => {
       if (closed) return;
       closed = true;

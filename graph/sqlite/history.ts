@@ -4,7 +4,6 @@ import type { Change } from "../../core/identity/model.js";
 import type { HistoryPage } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { subjectsOf } from "../rules/subjects.js";
-import { prepareFindChange } from "./changes.js";
 import { prepareInsert } from "./insert.js";
 import { prepareFindProfile } from "./profiles.js";
 import { bytesBefore, changeBytes, changeIdOf } from "./encoding.js";
@@ -29,19 +28,17 @@ export function prepareSubjects(database: Database) {
   };
 }
 
-export function createHistory(database: Database, read: Read): IdentityGraph["history"] {
-  const findChange = prepareFindChange(database);
+export function createHistoryIds(database: Database, read: Read): IdentityGraph["historyIds"] {
   const findNewest = prepareNewest(database, read);
   return async (workspace, profileId, { limit, before, isOwn = false }) => {
-    const changes: Change[] = [];
-    while (changes.length < limit) {
-      const most = Math.min(limit - changes.length, ROWS_PER_TURN);
-      const page = { limit: most, before: changes.at(-1)?.changeId ?? before, isOwn };
-      const ids = await findNewest(workspace, profileId, page);
-      changes.push(...(await read(() => ids.map((changeId) => findChange(workspace, changeId)!))));
-      if (ids.length < most) break;
+    const ids: ChangeId[] = [];
+    while (ids.length < limit) {
+      const most = Math.min(limit - ids.length, ROWS_PER_TURN);
+      const found = await findNewest(workspace, profileId, { limit: most, before: ids.at(-1) ?? before, isOwn });
+      ids.push(...found);
+      if (found.length < most) break;
     }
-    return changes;
+    return ids;
   };
 }
 

@@ -117,7 +117,7 @@ const NEWEST_ABOUT_MEMBER = `
   WITH c
   ORDER BY c.id DESC
   LIMIT toInteger($q.limit)
-  RETURN collect(${CHANGE}) AS found`;
+  RETURN collect([c.id]) AS found`;
 
 export const WHOLE_HISTORY = whole(NEWEST_ABOUT_MEMBER);
 
@@ -146,7 +146,7 @@ CALL (looked) {
   WITH c
   ORDER BY c.id DESC
   LIMIT toInteger($q.limit)
-  RETURN collect(${CHANGE}) AS found
+  RETURN collect([c.id]) AS found
 }
 RETURN found, size(looked), oldest`;
 
@@ -183,7 +183,7 @@ CALL (members) {
   WITH c
   ORDER BY c.id DESC
   LIMIT toInteger($q.limit)
-  RETURN collect(${CHANGE}) AS found
+  RETURN collect([c.id]) AS found
 }
 RETURN found, size(members) = toInteger($q.members * $q.share), oldest`;
 
@@ -193,8 +193,9 @@ export const OWN_HISTORY = `CYPHER replan=skip ${IDENTIFIER} AND NOT EXISTS { (i
 WITH i AS m
 ${NEWEST_ABOUT_MEMBER}`;
 
-export const ONE_CHANGE = `CYPHER replan=skip
-MATCH (c:Change {id: $q.change}) USING INDEX SEEK c:Change(id)
+export const CHANGES_BY_ID = `CYPHER replan=skip
+UNWIND $q.changes AS change
+MATCH (c:Change {id: change}) USING INDEX SEEK c:Change(id)
 WHERE c.ws = $q.ws
 RETURN collect(${CHANGE}) AS found`;
 

@@ -4,7 +4,6 @@ import type { ListedLink, Member, Source } from "../../../core/identity/model.js
 import { hasOnlyGrown } from "../../../core/identity/step.js";
 import type { WalkedProfile } from "../../../core/identity/pages.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
-import { changesOf } from "../changes.js";
 import { type Ask, type Client, type Parameters, type Row, type Step, inLock, readLocked, whole } from "../client.js";
 import {
   PAGE_OF_LINKS,
@@ -39,7 +38,7 @@ const byOne =
   async (ask, q) =>
     pageOf(await ask(statement, q));
 
-type ProfileReads = Pick<IdentityGraph, "walk" | "members" | "links" | "history">;
+type ProfileReads = Pick<IdentityGraph, "walk" | "members" | "links" | "historyIds">;
 
 /** Reading all members costs less than a second round trip. */
 const WHOLE_MAX = 1_000;
@@ -64,17 +63,17 @@ export function createProfileReads(client: Client): ProfileReads {
       const question = { whole: WHOLE_LINKS, page: byOne(PAGE_OF_LINKS), q, wholeMax: WHOLE_MAX, isOfMembers: false };
       return (await readPage(client, workspace, profileId, question)).map(linkOf);
     },
-    history: async (workspace, profileId, { limit, before, isOwn = false, isOver = () => false }) => {
+    historyIds: async (workspace, profileId, { limit, before, isOwn = false, isOver = () => false }) => {
       const q = { limit: whole(limit), before: before ?? NEWEST };
       if (isOwn) {
         const ask: Ask = (statement, asked) => withOneRetry(() => client.read(statement, asked));
-        return changesOf(await newestOwnChanges(ask, { ws: workspace, uid: profileId, limit, before: q.before }));
+        return idsOf(await newestOwnChanges(ask, { ws: workspace, uid: profileId, limit, before: q.before }));
       }
       const page: Question["page"] = (ask, { hubs }) =>
         newestChanges(ask, { ws: workspace, hubs: hubs as readonly string[], limit, before: q.before });
       const long = { statement: PART_OF_HISTORY, isOver };
       const question = { whole: WHOLE_HISTORY, page, q, wholeMax: WHOLE_MAX, isOfMembers: false, long };
-      return changesOf(await readPage(client, workspace, profileId, question));
+      return idsOf(await readPage(client, workspace, profileId, question));
     },
   };
 }
@@ -241,6 +240,8 @@ const locationOf = ([row]: readonly Row[]): Location => {
 };
 
 const pageOf = ([row]: readonly Row[]): readonly Row[] => row![0] as readonly Row[];
+
+const idsOf = (found: readonly Row[]): readonly ChangeId[] => found.map(([changeId]) => changeId as ChangeId);
 
 type MemberRow = readonly [uid: Uid, ns: string, value: string, isShared: boolean];
 

@@ -15,11 +15,11 @@ import { type Client, type Parameters, type Row, whole } from "../client.js";
 import {
   ANY_OF_NAMESPACE,
   CHANGES,
+  CHANGES_BY_ID,
   FIND_FORBIDDEN_PAIRS,
   IDENTIFIERS_OF,
   LINKS_OF_ONE,
   LINKS_OF_PAIRS,
-  ONE_CHANGE,
   PAGE_OF_FORBIDDEN_PAIRS,
   PAGE_OF_REMOVED,
   PAGE_OF_SHARED_IDENTIFIERS,
@@ -36,7 +36,7 @@ type Records = Pick<
   | "isUnlinkedBy"
   | "findForbiddenPairs"
   | "forbiddenPairs"
-  | "findChange"
+  | "findChanges"
   | "changes"
   | "sharedIdentifiers"
   | "identifiersOf"
@@ -70,7 +70,12 @@ export function createRecords(client: Client): Records {
       forbiddenPairsOf(await list(FIND_FORBIDDEN_PAIRS, { ws, forbiddenPairs })),
     forbiddenPairs: async (ws, { limit, after }) =>
       forbiddenPairsOf(await list(PAGE_OF_FORBIDDEN_PAIRS, { ws, limit: whole(limit), after: after ?? "" })),
-    findChange: async (ws, change) => changesOf(await list(ONE_CHANGE, { ws, change }))[0] ?? null,
+    findChanges: async (ws, changes) => {
+      const found = new Map(
+        changesOf(await list(CHANGES_BY_ID, { ws, changes })).map((change) => [change.changeId, change]),
+      );
+      return changes.flatMap((changeId) => found.get(changeId) ?? []);
+    },
     changes: async (ws, outcome, { limit, before }) => {
       const outcomes = outcome === null ? OUTCOMES : [outcome];
       return changesOf(await list(CHANGES, { ws, outcomes, limit: whole(limit), before: before ?? NEWEST }));

@@ -134,7 +134,7 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
     assert.equal(await again.findChange(workspace, newId<ChangeId>()), null);
   },
 
-  "findChange keeps workspaces apart": async ({ port }) => {
+  "findChange and findChanges keep workspaces apart": async ({ port }) => {
     const [one, other] = [aWorkspace(), aWorkspace()];
     const [mine, theirs] = [aChange(), aChange()];
     await record(port, one, mine);
@@ -144,6 +144,7 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
       [null, null],
     );
     assert.deepEqual(await port.findChange(one, mine.changeId), mine);
+    assert.deepEqual(await port.findChanges(one, [theirs.changeId, mine.changeId]), [mine]);
   },
 
   "changes tell the records of an outcome, or of any, newest first, in pages, each once": async ({ port, reopen }) => {
@@ -285,7 +286,23 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
       );
     },
 
-  "history keeps workspaces apart": async ({ port }) => {
+  "historyIds answers the ids of the same records, and findChanges the records in the order of the ids": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    const first = await assertOne(port, workspace, ann, bob);
+    const second = await assertOne(port, workspace, bob, cat);
+    const [a, c] = [await uidOf(port, workspace, ann), await uidOf(port, workspace, cat)];
+    const ids = await port.historyIds(workspace, c, NEWEST);
+    assert.deepEqual(ids, newestFirst([first, second]));
+    assert.deepEqual(await port.historyIds(workspace, c, { ...NEWEST, isOwn: true }), [second]);
+    assert.deepEqual(await port.historyIds(workspace, a, { limit: 1, before: ids[0]! }), [ids[1]]);
+    assert.deepEqual(await port.findChanges(workspace, ids), await port.history(workspace, a, NEWEST));
+    assert.deepEqual(idsOf(await port.findChanges(workspace, [first, newId<ChangeId>(), second])), [first, second]);
+    assert.deepEqual(await port.findChanges(workspace, []), []);
+  },
+
+  "history and historyIds keep workspaces apart": async ({ port }) => {
     const [one, other] = [aWorkspace(), aWorkspace()];
     const mine = await assertOne(port, one, ann, bob);
     const theirs = await assertOne(port, other, ann, bob);
@@ -293,6 +310,8 @@ export const identityGraphChanges: Contract<IdentityGraph> = {
     assert.deepEqual(idsOf(await port.history(one, ids[0], NEWEST)), [mine]);
     assert.deepEqual(idsOf(await port.history(other, ids[1], NEWEST)), [theirs]);
     assert.deepEqual(await port.history(one, ids[1], NEWEST), []);
+    assert.deepEqual(await port.historyIds(one, ids[0], NEWEST), [mine]);
+    assert.deepEqual(await port.historyIds(one, ids[1], NEWEST), []);
     assert.deepEqual(await port.history(other, ids[0], NEWEST), []);
   },
 };

@@ -45,6 +45,7 @@ export const identityGraphErase: Contract<IdentityGraph> = {
       members: [[], [], []],
       links: [[], [], []],
       history: [[], [], []],
+      found: [[], [], []],
       own: [[], [], []],
       walked: [],
       shared: [],
@@ -294,10 +295,11 @@ export const identityGraphErase: Contract<IdentityGraph> = {
     assert.deepEqual(await port.linksOfChange(workspace, change), []);
     await finish(port, { workspace, erasureId });
     assert.deepEqual(await port.linksOfChange(workspace, change), []);
-    const { history, own: _, walked, ...after } = await everything(port, workspace, [cat, dan], ids);
+    const { history, found, own: _, walked, ...after } = await everything(port, workspace, [cat, dan], ids);
     for (const [what, value] of Object.entries(after))
       assert.deepEqual(value, before[what as keyof typeof before], what);
     assert.equal(history[0]!.length, before.history[0]!.length);
+    assert.deepEqual(found, history);
     assert.equal(walked.length, 1);
     assert.equal(await port.isUnlinkedBy(workspace, identifierKey(workspace, bob), newId<ChangeId>()), false);
     assert.equal(await port.findErasure(workspace, newId<ErasureId>()), null);

@@ -49,7 +49,13 @@ describe("A list of large items", () => {
     await sleep(latencyMs);
     return read();
   };
-  const app = useApp({}, { wrap: aroundGraph(["changes", "history", "members", "sharedIdentifiers"], counting) });
+  let walks = 0;
+  const countingWalks = aroundGraph(["history", "historyIds"], (walk) => {
+    walks += 1;
+    return walk();
+  });
+  const countingReads = aroundGraph(["changes", "findChanges", "members", "sharedIdentifiers"], counting);
+  const app = useApp({}, { wrap: (backends) => countingWalks(countingReads(backends)) });
   let workspace: TestWorkspace;
   let profileId: string;
   const made: string[] = [];
@@ -118,6 +124,16 @@ describe("A list of large items", () => {
     );
     assert.equal(body["next_cursor"], null);
     assert.ok(reads <= 3, `${reads} reads`);
+  });
+
+  it("has the members of a profile looked at once for a page of its history", async () => {
+    walks = 0;
+    const { body } = await workspace.send("GET", `/v1/profiles/${profileId}/history?limit=16`);
+    assert.deepEqual(
+      listAt(body, "changes").map((item) => textAt(item, "change_id")),
+      made.slice(0, 16),
+    );
+    assert.equal(walks, 1);
   });
 
   for (const [name, target] of [

@@ -9,7 +9,7 @@ import { aWorkspace } from "../../support/identity/fixtures.js";
 const SIZE = 200;
 
 describe("A page of a profile in Neo4j that is erased while it is read", () => {
-  for (const what of ["members", "links", "history"] as const)
+  for (const what of ["members", "links", "historyIds"] as const)
     it(`has no ${what}`, async () => {
       const asked: string[] = [];
       const read: Client["read"] = async (statement) => {

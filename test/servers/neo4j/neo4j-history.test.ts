@@ -3,7 +3,6 @@ import { isUnavailable } from "../../../core/errors.js";
 import { newId, type ChangeId, type WorkspaceId } from "../../../core/ids.js";
 import type { Change } from "../../../core/identity/model.js";
 import { REMOVAL_REV } from "../../../core/identity/step.js";
-import { changesOf } from "../../../graph/neo4j/changes.js";
 import type { Client } from "../../../graph/neo4j/client.js";
 import { OWN_HISTORY, PART_OF_HISTORY, RECENT_HISTORY, RECENT_OWN_HISTORY } from "../../../graph/neo4j/cypher/reads.js";
 import { BRING_OVER } from "../../../graph/neo4j/cypher/staging.js";
@@ -84,8 +83,7 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
       for (const members of [7, 500, SIZE, 5_000])
         for (const limit of [1, 50, CHANGES]) {
           const from = random.below(CHANGES);
-          const found = changesOf(await read(limit, ids[from]!, { looked, members }));
-          const told = found.map(({ changeId }) => changeId);
+          const told = (await read(limit, ids[from]!, { looked, members })).map(([id]) => id);
           assert.deepEqual(
             told,
             ids.slice(from + 1, from + 1 + limit),
@@ -103,8 +101,8 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
     };
     const read = async (limit: number, before: string, limits: Pick<HistoryLimits, "looked" | "own">) => {
       statements.length = 0;
-      const found = changesOf(await newestOwnChanges(ask, { ws: workspace, uid, limit, before }, limits));
-      return found.map(({ changeId }) => changeId);
+      const found = await newestOwnChanges(ask, { ws: workspace, uid, limit, before }, limits);
+      return found.map(([changeId]) => changeId as ChangeId);
     };
     const all = await read(1_000, NEWEST, { looked: 1, own: 1_000 });
     assert.ok(all.length > 3);
@@ -163,9 +161,9 @@ describe(`The history of a large profile in Neo4j (seed ${SEED})`, () => {
         },
       });
       const page = { limit: 1_000, before: null, isOver };
-      const reading = createProfileReads(counted).history(profile.workspace, profile.profileId, page);
+      const reading = createProfileReads(counted).historyIds(profile.workspace, profile.profileId, page);
       const found = await reading.catch((error: unknown) => (isUnavailable(error) ? null : Promise.reject(error)));
-      return { found: found?.map(({ changeId }) => changeId) ?? null, ...portions };
+      return { found, ...portions };
     };
     /** What every removal does to the profile. */
     const lose = () =>

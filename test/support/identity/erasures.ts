@@ -79,6 +79,7 @@ export async function everything(
     members: await each((id) => graph.members(workspace, id, ALL)),
     links: await each((id) => graph.links(workspace, id, { limit: 100, after: null })),
     history: await each((id) => graph.history(workspace, id, NEWEST)),
+    found: await each(async (id) => graph.findChanges(workspace, await graph.historyIds(workspace, id, NEWEST))),
     own: await each((id) => graph.history(workspace, id, { ...NEWEST, isOwn: true })),
     walked: await graph.walk(workspace, { ...ALL, membersMax: 100 }),
     shared: await graph.sharedIdentifiers(workspace, ALL),

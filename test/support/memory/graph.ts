@@ -2,6 +2,7 @@ import { AppError } from "../../../core/errors.js";
 import { identifierKey } from "../../../core/event/event.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid, WorkspaceId } from "../../../core/ids.js";
 import { pairKey, type Change, type LinkState, type Member } from "../../../core/identity/model.js";
+import type { HistoryPage } from "../../../core/identity/pages.js";
 import type { ReadSet } from "../../../core/identity/snapshot.js";
 import { atOnce } from "../../../core/identity/step.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
@@ -209,7 +210,14 @@ function createLinkReads(
 
 type RecordReads = Pick<
   IdentityGraph,
-  "isUnlinkedBy" | "findForbiddenPairs" | "forbiddenPairs" | "findChange" | "changes" | "history"
+  | "isUnlinkedBy"
+  | "findForbiddenPairs"
+  | "forbiddenPairs"
+  | "findChange"
+  | "findChanges"
+  | "changes"
+  | "history"
+  | "historyIds"
 >;
 
 function createRecordReads(state: MemoryState, open: Open): RecordReads {
@@ -228,6 +236,20 @@ function createRecordReads(state: MemoryState, open: Open): RecordReads {
       .toSorted((a, b) => (a.changeId > b.changeId ? -1 : 1))
       .slice(0, limit);
 
+  const findChange = (workspace: WorkspaceId, changeId: ChangeId): Change | null => {
+    const found = state.changes.get(changeId);
+    return found?.workspace === workspace ? found.change : null;
+  };
+  const history = (workspace: WorkspaceId, profileId: ProfileId, page: HistoryPage): readonly Change[] => {
+    const all = membersOf(workspace, profileId);
+    const members = page.isOwn === true ? all.filter(({ uid }) => uid === profileId) : all;
+    const uids = new Set(members.map(({ uid }) => uid));
+    const keys = new Set(members.map(({ identifier }) => identifierKey(workspace, identifier)));
+    const isAbout = (change: Change): boolean =>
+      namedKeys(workspace, change).some((key) => keys.has(key)) || subjectsOf(change).some((uid) => uids.has(uid));
+    return newest(workspace, isAbout, page);
+  };
+
   return {
     isUnlinkedBy: (workspace, key, changeId) =>
       open(() => {
@@ -240,22 +262,12 @@ function createRecordReads(state: MemoryState, open: Open): RecordReads {
       ),
     forbiddenPairs: (workspace, { after, limit }) =>
       open(() => pageOf(forbiddenPairsOf(workspace), ({ forbiddenPairId }) => forbiddenPairId, after, limit)),
-    findChange: (workspace, changeId) =>
-      open(() => {
-        const found = state.changes.get(changeId);
-        return found?.workspace === workspace ? found.change : null;
-      }),
+    findChange: (...asked) => open(() => findChange(...asked)),
+    findChanges: (workspace, changeIds) =>
+      open(() => changeIds.flatMap((changeId) => findChange(workspace, changeId) ?? [])),
     changes: (workspace, outcome, page) =>
       open(() => newest(workspace, (change) => outcome === null || change.outcome === outcome, page)),
-    history: (workspace, profileId, page) =>
-      open(() => {
-        const all = membersOf(workspace, profileId);
-        const members = page.isOwn === true ? all.filter(({ uid }) => uid === profileId) : all;
-        const uids = new Set(members.map(({ uid }) => uid));
-        const keys = new Set(members.map(({ identifier }) => identifierKey(workspace, identifier)));
-        const isAbout = (change: Change): boolean =>
-          namedKeys(workspace, change).some((key) => keys.has(key)) || subjectsOf(change).some((uid) => uids.has(uid));
-        return newest(workspace, isAbout, page);
-      }),
+    history: (...asked) => open(() => history(...asked)),
+    historyIds: (...asked) => open(() => history(...asked).map(({ changeId }) => changeId)),
   };
 }
