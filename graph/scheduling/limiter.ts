@@ -27,8 +27,7 @@ interface Line {
 }
 
 /** Nobody waits for the answer, but the deadline keeps a slot for the call until there is one. */
-const leaveOut = ({ reject }: Waiting): void =>
-  reject(new AppError("unavailable", "The work on the profile was not begun in time."));
+const leaveOut = ({ reject }: Waiting): void => reject(new AppError("unavailable", "The work was not begun in time."));
 
 const leaveOutExpired = ({ waiting }: Line): void => {
   const all = waiting.splice(0);
@@ -37,7 +36,7 @@ const leaveOutExpired = ({ waiting }: Line): void => {
     else waiting.push(one);
 };
 
-/** For work that holds a whole profile in memory: too much of it at once would use up the memory. Workspaces take turns. */
+/** For work that holds a whole profile in memory or a connection: too much of it at once would use them up. Workspaces take turns. */
 export function createLimiter({ atOnceMax, waitingMax }: LimiterOptions): Limiter {
   /** In the order of their turns: the workspace that was served last comes last. */
   const lines = new Map<WorkspaceId, Line>();
@@ -69,7 +68,7 @@ export function createLimiter({ atOnceMax, waitingMax }: LimiterOptions): Limite
         lines.set(workspace, line);
         if (line.waiting.length >= waitingMax) leaveOutExpired(line);
         if (line.waiting.length >= waitingMax)
-          return reject(new AppError("unavailable", "Too many large pieces of work of this workspace are waiting."));
+          return reject(new AppError("unavailable", "Too many pieces of work of this workspace are waiting."));
         line.waiting.push({ call, start: () => work().then(resolve, reject), reject });
         next();
       }),

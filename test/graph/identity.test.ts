@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isUnavailable } from "../../core/errors.js";
 import type { Assertion } from "../../core/identity/model.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
@@ -106,6 +107,33 @@ describe("Identity", () => {
     assert.deepEqual(outcomesOf([before!, merge!, behind!]), ["unchanged", "merged", "unchanged"]);
     assert.equal(before!.profileId, cd!.profileId);
     assert.equal(behind!.profileId, ab!.profileId);
+  });
+
+  it("makes few dry runs and previews at once, so that those of one workspace leave the graph to others", async () => {
+    let [underWay, most] = [0, 0];
+    const slowly = async <T>(work: () => Promise<T>): Promise<T> => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await sleep(2);
+      underWay -= 1;
+      return work();
+    };
+    const { identity, workspace } = aBench((graph) => ({
+      update: (...asked) => slowly(() => graph.update(...asked)),
+      previewErasure: (...asked) => slowly(() => graph.previewErasure(...asked)),
+    }));
+    const { profileId } = await identity.assert(workspace, anAssertion("a", "b"));
+    const flood = Array.from({ length: 100 }, (_, n) =>
+      n % 2 === 0
+        ? identity.assert(workspace, anAssertion("a", "b"), { dryRun: true })
+        : identity.previewErasure(workspace, { profileId: profileId! }),
+    );
+    let left = flood.length;
+    for (const one of flood) void one.then(() => (left -= 1));
+    const other = await identity.assert(aWorkspace(), anAssertion("a"), { dryRun: true });
+    assert.deepEqual([other.outcome, left > 80], ["created", true], `behind all but ${left}`);
+    await Promise.all(flood);
+    assert.ok(most <= 4, `${most} at once`);
   });
 
   it("looks profiles up in the order asked, without creating any", async () => {
