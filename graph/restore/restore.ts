@@ -6,6 +6,7 @@ import {
   type ForbiddenPair,
   type KeyPair,
   type ListedLink,
+  type PairKey,
   type Plan,
 } from "../../core/identity/model.js";
 import { isNamed } from "../../core/identity/names.js";
@@ -33,7 +34,7 @@ import {
 } from "./decide.js";
 
 export interface RestoreDeps {
-  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "identifiersOf" | "foreignUids">;
+  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "identifiersOf" | "foreignUids" | "linksOfChange">;
   readonly workspaceQueue: Pick<WorkspaceQueue, "exclusive">;
   readonly call: Call;
 }
@@ -211,10 +212,35 @@ async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: re
     const pairs = wanted.map(({ from, to }) => [from, to] as const);
     const want = { keys: [...new Set(pairs.flat())], pairs };
     const unremoved = ({ removed: gone }: Snapshot) => wanted.filter(({ from, to }) => !gone.has(pairKey(from, to)));
-    leftOut += await step(deps, workspace, want, (snapshot) => links(snapshot, unremoved(snapshot)), pairs);
-    await step(deps, workspace, want, (snapshot) => removed(snapshot, workspace, some));
+    let linked: Snapshot["linked"] = new Set();
+    const written = (snapshot: Snapshot) => {
+      linked = snapshot.linked;
+      return links(snapshot, unremoved(snapshot));
+    };
+    leftOut += await step(deps, workspace, want, written, pairs);
+    const doubtful = wanted.filter(({ from, to }) => linked.has(pairKey(from, to)));
+    const kept = await linkedAnew(deps, workspace, doubtful, changes);
+    const going = some.filter((one) => !kept.has(pairKey(...keysOf(one))));
+    await step(deps, workspace, want, (snapshot) => removed(snapshot, workspace, going));
   }
   return leftOut;
+}
+
+/**
+ * Of links that stood already, those that another change asserted or restored here, as an event of the import does between two times that
+ * its lines are sent: they alone may hold a profile together.
+ */
+async function linkedAnew(
+  { graph }: Pick<RestoreDeps, "graph">,
+  workspace: WorkspaceId,
+  standing: readonly LinkToWrite[],
+  changes: ReadonlyMap<ChangeId, Change>,
+): Promise<ReadonlySet<PairKey>> {
+  const anew = new Set(standing.map(({ from, to }) => pairKey(from, to)));
+  for (const changeId of new Set(standing.map(idOf)))
+    for (const { pair, by } of await graph.linksOfChange(workspace, changes.get(changeId)!))
+      if (by === changeId) anew.delete(pairKey(...pair));
+  return anew;
 }
 
 async function restoreMarks(deps: RestoreDeps, workspace: WorkspaceId, all: readonly UnlinkedMark[]): Promise<number> {

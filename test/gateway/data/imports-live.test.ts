@@ -151,6 +151,33 @@ describe("An import of an export during which people sent", () => {
     assert.deepEqual(await shownOf(into), await shownOf(from));
   });
 
+  it("keeps a link that an event of the import asserted anew, when the lines are sent again", async () => {
+    const schemaId = await from.schema({
+      type: "object",
+      properties: {
+        user: { type: "string", "x-identity": { namespace: "user_id" } },
+        a: { type: "string", "x-identity": { namespace: "cookie_id" } },
+        b: { type: "string", "x-identity": { namespace: "cookie_id" } },
+      },
+    });
+    await identify(c("a"), c("b"));
+    await unlink({ from: c("a"), to: c("b") });
+    const lines = new Map<string, readonly string[]>();
+    for (const kind of KINDS.filter((one) => one !== "events")) lines.set(kind, await exportOf(from, kind));
+    // Its profile is in no line, so the import folds it.
+    const { body } = await from.collect(schemaId, { user: "late", a: "a", b: "b" });
+    await from.settled(body["event_id"]);
+    lines.set("events", await exportOf(from, "events"));
+    const into = await target().workspace();
+    await into.send("POST", "/v1/imports");
+    for (const kind of KINDS) assert.equal((await sendLines(into, lines.get(kind)!)).status, 200, kind);
+    await into.settled(body["event_id"]);
+    assert.ok(await areOne(into, "a", "b"));
+    assert.equal((await sendLines(into, lines.get("links")!)).status, 200);
+    const explained = await into.send("POST", "/v1/identity/explain", { from: c("a"), to: c("b") });
+    assert.deepEqual([explained.status, listAt(explained.body, "path").length], [200, 1], explained.text);
+  });
+
   it("folds an event anew whose profile is in no line, so that an erasure finds it and nothing else hides it", async () => {
     const schemaId = await from.schema();
     await identify(c("early"));
