@@ -46,12 +46,7 @@ export async function createAudience(
 ): Promise<StandingAudience> {
   const text = textOf(given);
   const audienceId = newId<AudienceId>();
-  // Whoever tends the workspace clears its notes, also if nothing comes of this audience.
-  await services.audiences.changeAudiences(workspace, (current) =>
-    current.version === NO_AUDIENCES.version ? current : null,
-  );
-  // Before it is stored: what the build does not see leaves a note.
-  await services.movements.watch(workspace);
+  await watch(services, workspace);
   const set = await changeByRule(services, workspace, given, (current, words) => {
     requireRoom(current);
     const rule = ruleIn(given, words, current, null);
@@ -67,6 +62,16 @@ export async function createAudience(
     return withAudience(current, created);
   });
   return { audience: audienceIn(set, audienceId), set };
+}
+
+/** Before an audience is stored: what its build does not see leaves a note. */
+export async function watch(
+  { audiences, movements }: Pick<Services, "audiences" | "movements">,
+  workspace: WorkspaceId,
+): Promise<void> {
+  // Whoever tends the workspace clears its notes, also if nothing comes of the audience.
+  await audiences.changeAudiences(workspace, (current) => (current.version === NO_AUDIENCES.version ? current : null));
+  await movements.watch(workspace);
 }
 
 export interface AudienceChange {

@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../../core/ids.js";
 import type { AudienceRecord } from "../exports/catalog.js";
 import { readVocabulary } from "../search/vocabulary.js";
 import type { Services } from "../services.js";
-import { requireRoom, textOf, timelessRuleIn } from "./change.js";
+import { requireRoom, textOf, timelessRuleIn, watch } from "./change.js";
 
 /** Stores an audience of another installation under its id; one that stands as it is given stays. Its members are counted here. */
 export async function restoreAudience(
@@ -15,8 +15,7 @@ export async function restoreAudience(
   const rule = JSON.parse(given) as unknown;
   const text = textOf(rule);
   const words = await readVocabulary(services, workspace, rule);
-  // Before it is stored: what the build does not see leaves a note.
-  await services.movements.watch(workspace);
+  await watch(services, workspace);
   await services.audiences.changeAudiences(workspace, (current) => {
     const standing = current.audiences.find((one) => one.audienceId === audienceId);
     if (standing !== undefined) {

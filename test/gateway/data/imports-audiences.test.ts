@@ -42,6 +42,20 @@ describe("An import of audiences", () => {
     assert.deepEqual([wrong.status, errorPaths(wrong)], [422, ["lines.0.rule.traits.town"]]);
   });
 
+  it("leaves no notes behind where its audience is refused", async () => {
+    const into = await target().workspace();
+    await into.send("POST", "/v1/imports");
+    const audience_id = "0190f0f0-0000-7000-8000-000000000001";
+    const place = { type: "audience", position: "x", audience_id, name: "a", version: 1 };
+    const created_at = "2026-01-01T00:00:00.000Z";
+    const refused = await sendLines(into, [JSON.stringify({ ...place, created_at, rule: { "traits.town": "x" } })]);
+    assert.equal(refused.status, 422, refused.text);
+    await into.send("DELETE", "/v1/imports");
+    await into.send("POST", "/v1/identify", { identifiers: [identifier("email", "ann@example.com")] });
+    await target().service.keeper!.rest();
+    assert.deepEqual(await target().service.backends.graph.moved(into.id as WorkspaceId, 10), []);
+  });
+
   it("lets nobody in until the import has ended, whatever comes in meanwhile, and then everybody", async () => {
     const into = await target().workspace();
     await into.send("POST", "/v1/imports");
