@@ -26,13 +26,14 @@ const FORGOTTEN_PER_PIECE = 20;
 /** Where a walk stands is noted so often: what comes after the last note is done again after a crash. */
 const NOTED_MS = 2_000;
 
-/** Where this process has come, beyond what is noted. */
-interface Walks {
+/** Where this process has come in a workspace, beyond what is noted. */
+interface Walk {
   readonly filled: Map<TallyId, { after: Arrival | null; notedAt: number }>;
   readonly forgotten: Map<TallyId, string | null>;
 }
 
-export const createWalks = (): Walks => ({ filled: new Map(), forgotten: new Map() });
+export type Walks = Map<WorkspaceId, Walk>;
+export const createWalks = (): Walks => new Map();
 
 /**
  * Counts the events that were folded before a tally stood, and forgets tallies that no rule needs. It may be killed at any point, and any
@@ -74,17 +75,29 @@ export async function tendTallies(
 ): Promise<boolean> {
   const set = await deps.audiences.audiences(workspace);
   const open = set.tallies.filter(({ filling }) => filling !== null);
-  if (set.forgotten.length > 0) await forgetSome(deps, workspace, set.forgotten, walks);
-  if (open.length > 0) await fillSome(deps, workspace, open, { ...walks, clock });
-  return set.forgotten.length > 0 || open.length > 0;
+  const before = walks.get(workspace);
+  walks.delete(workspace);
+  if (set.forgotten.length + open.length === 0) return false;
+  // A tally may go before it is filled, or be finished by another process: then nobody asks any more where this one has come.
+  const walk: Walk = {
+    filled: only(before?.filled, new Set(open.map(({ tallyId }) => tallyId))),
+    forgotten: only(before?.forgotten, new Set(set.forgotten)),
+  };
+  walks.set(workspace, walk);
+  if (set.forgotten.length > 0) await forgetSome(deps, workspace, set.forgotten, walk);
+  if (open.length > 0) await fillSome(deps, workspace, open, { ...walk, clock });
+  return true;
 }
+
+const only = <T>(places: ReadonlyMap<TallyId, T> = new Map(), ids: ReadonlySet<TallyId>): Map<TallyId, T> =>
+  new Map([...places].filter(([tallyId]) => ids.has(tallyId)));
 
 /** Those that stand at the same place go on together. */
 async function fillSome(
   deps: TallyDeps,
   workspace: WorkspaceId,
   open: readonly StandingTally[],
-  { filled, clock }: Walks & { readonly clock: () => number },
+  { filled, clock }: Walk & { readonly clock: () => number },
 ): Promise<void> {
   const placeOf = (one: StandingTally): Arrival | null =>
     later(filled.get(one.tallyId)?.after ?? null, one.filling?.after ?? null);
@@ -147,7 +160,7 @@ async function forgetSome(
   deps: TallyDeps,
   workspace: WorkspaceId,
   all: readonly TallyId[],
-  { forgotten }: Walks,
+  { forgotten }: Walk,
 ): Promise<void> {
   const gone = new Set<TallyId>();
   for (const tallyId of all.slice(0, FORGOTTEN_PER_PIECE)) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLog } from "../../app/logger.js";
 import { AppError } from "../../core/errors.js";
 import { NO_AUDIENCES, type AudienceSet, type StandingTally } from "../../core/audience/audience.js";
-import { newId, type TallyId, type WorkspaceId } from "../../core/ids.js";
+import { newId, type EventId, type TallyId, type WorkspaceId } from "../../core/ids.js";
 import type { TallyChange } from "../../core/ports/audience-store.js";
 import type { ForgetPage } from "../../core/ports/tally-store.js";
 import { createTallyTask, createWalks, tendTallies, type TallyDeps } from "../../keeper/tallies.js";
@@ -98,5 +98,30 @@ describe("Tallies that are to be forgotten", () => {
     assert.deepEqual([[...pieces.values()], left(), notes()], [[1, 1], 3, 1]);
     while (await tendTallies(deps, workspace, walks));
     assert.deepEqual([[...pieces.values()], left(), notes()], [[1, 5, 1, 1], 0, 2]);
+  });
+
+  it("leave nothing behind in memory where another process ends them, or they go before they are filled", async () => {
+    const walks = createWalks();
+    const [first, second, third] = [newId<TallyId>(), newId<TallyId>(), newId<TallyId>()];
+    const tally = { schemaId: null, where: null, sum: null } as unknown as StandingTally["tally"];
+    let set: AudienceSet = NO_AUDIENCES;
+    const place = { receivedAt: 1, eventId: newId<EventId>() };
+    const deps = {
+      log: silentLog,
+      audiences: { audiences: async () => set, changeTallies: async () => undefined },
+      events: { arrivals: async () => ({ events: [], damaged: [], next: place }) },
+      tallies: { forget: async () => "further" },
+    } as unknown as TallyDeps;
+    const tended = async (filled: readonly TallyId[], forgotten: readonly TallyId[]) => {
+      const tallies = filled.map((tallyId) => ({ tallyId, tally, filling: { after: null } }));
+      set = { ...NO_AUDIENCES, tallies, forgotten };
+      await tendTallies(deps, workspace, walks);
+      const walk = walks.get(workspace);
+      return walk === undefined ? null : [[...walk.filled.keys()], [...walk.forgotten.keys()]];
+    };
+    assert.deepEqual(await tended([first, second], []), [[first, second], []]);
+    assert.deepEqual(await tended([second], [first]), [[second], [first]]);
+    assert.deepEqual(await tended([], [third]), [[], [third]]);
+    assert.equal(await tended([], []), null);
   });
 });
