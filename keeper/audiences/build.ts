@@ -1,9 +1,9 @@
-import { lookAtProfiles } from "../../commands/audiences/look.js";
 import type { Audience, AudienceChange, AudienceSet, Build } from "../../core/audience/audience.js";
 import { countingAudiences } from "../../core/audience/tallies.js";
 import type { Cause } from "../../core/audience/seat.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
+import { lookPastDamage } from "./past-damage.js";
 
 /** A look may be lost to somebody else's; then it is that one which counts, or the next. */
 const TRIES = 5;
@@ -24,8 +24,8 @@ export async function buildPage(deps: AudienceDeps, workspace: WorkspaceId, set:
     // The page is begun again later, by whoever comes.
     if (tries === TRIES) return true;
     const causes = new Map(open.map((profileId) => [profileId, CHANGED]));
-    const saved = await lookAtProfiles(deps, workspace, causes, deps.now(workspace));
-    open = open.filter((profileId) => !saved.has(profileId));
+    const looked = await lookPastDamage(deps, workspace, causes);
+    open = open.filter((profileId) => looked.get(profileId) === "lost");
   }
   const reached = page.length < PER_LOOK ? null : page.at(-1)!.profileId;
   // Only those that stood before these looks: of another rule they say nothing.

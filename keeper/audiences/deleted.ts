@@ -1,4 +1,3 @@
-import { lookAtProfiles } from "../../commands/audiences/look.js";
 import { publishAll } from "../../commands/audiences/publish.js";
 import type { AudienceSet, AudienceChange } from "../../core/audience/audience.js";
 import { originOf, type Cause, type Entry } from "../../core/audience/seat.js";
@@ -6,6 +5,7 @@ import { isDamaged } from "../../core/errors.js";
 import type { AudienceId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import { describeError } from "../../core/log.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
+import { lookPastDamage } from "./past-damage.js";
 
 const CHANGED: Cause = "changed";
 
@@ -78,14 +78,9 @@ async function lookAt(
   profileIds: readonly ProfileId[],
   damages: unknown[],
 ): Promise<boolean> {
-  const look = (some: readonly ProfileId[]) => {
-    const causes = new Map(some.map((profileId) => [profileId, CHANGED]));
-    return unlessDamaged(damages, () => lookAtProfiles(deps, workspace, causes, deps.now(workspace)));
-  };
-  if ((await look(profileIds)) !== null) return true;
-  let isLookedAt = false;
-  for (const profileId of profileIds) isLookedAt = (await look([profileId])) !== null || isLookedAt;
-  return isLookedAt;
+  const causes = new Map(profileIds.map((profileId) => [profileId, CHANGED]));
+  const looked = await lookPastDamage(deps, workspace, causes, (_, error) => damages.push(error));
+  return [...looked.values()].some((how) => how !== "damaged");
 }
 
 async function unlessDamaged<T>(damages: unknown[], work: () => Promise<T>): Promise<T | null> {

@@ -1,10 +1,12 @@
 import type { ProfileRef } from "../../core/identity/model.js";
 import type { WorkspaceId } from "../../core/ids.js";
+import { describeError } from "../../core/log.js";
 import type { Mark } from "../../core/ports/mark-store.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
 import { createMarkWalk } from "./mark-walk.js";
 import { lookAtMoved } from "./moved.js";
 import type { Parking } from "./parking.js";
+import { pastDamage } from "./past-damage.js";
 import type { Pauses } from "./pauses.js";
 
 /** `waits`: those that are left may not be looked at yet. `more`: so may these, but not all were seen. */
@@ -87,8 +89,18 @@ async function nameSome(
     else byWorkspace.set(mark.workspace, [...its, mark]);
   }
   const resolve = async (workspace: WorkspaceId, its: readonly Mark[]): Promise<void> => {
-    const uids = its.map(({ uid }) => uid);
-    const profiles = await deps.identity.resolveAll(workspace, uids, 0);
+    const ask = (of: readonly Mark[]) =>
+      deps.identity.resolveAll(
+        workspace,
+        of.map(({ uid }) => uid),
+        0,
+      );
+    // Nobody can be found by it any more, so it goes like one that names nobody.
+    const passOver = ({ uid }: Mark, error: unknown): null => {
+      deps.log.error({ workspace, uid, ...describeError(error) }, "no audiences follow a damaged identifier");
+      return null;
+    };
+    const profiles = await pastDamage<Mark, ProfileRef | null>(its, ask, passOver);
     for (const [n, mark] of its.entries()) add(found, pauses, { mark, profile: profiles[n]! });
     found.isLate ||= its.some(found.isOld);
   };

@@ -1,8 +1,8 @@
-import { lookAtProfiles } from "../../commands/audiences/look.js";
 import type { Cause } from "../../core/audience/seat.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Moved } from "../../core/ports/movements.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
+import { lookPastDamage } from "./past-damage.js";
 
 const NOTES_PER_TURN = 64;
 const CHANGED: Cause = "changed";
@@ -89,9 +89,8 @@ async function lookAtAll(
   const lost = new Set<ProfileId>();
   const all = [...causes];
   for (let at = 0; at < all.length; at += PER_LOOK) {
-    const some = new Map(all.slice(at, at + PER_LOOK));
-    const saved = await lookAtProfiles(deps, workspace, some, deps.now(workspace));
-    for (const profileId of some.keys()) if (!saved.has(profileId)) lost.add(profileId);
+    const looked = await lookPastDamage(deps, workspace, new Map(all.slice(at, at + PER_LOOK)));
+    for (const [profileId, how] of looked) if (how === "lost") lost.add(profileId);
   }
   return lost;
 }

@@ -1,20 +1,18 @@
-import { lookAtProfiles } from "../../commands/audiences/look.js";
 import { publishAll } from "../../commands/audiences/publish.js";
 import { isUnavailable } from "../../core/errors.js";
 import { describeError } from "../../core/log.js";
-import type { Cause } from "../../core/audience/seat.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { createRounds, restMs } from "../rounds.js";
 import type { Task } from "../task.js";
 import { buildPage } from "./build.js";
 import { endDeleted } from "./deleted.js";
-import { PER_LOOK, type AudienceDeps } from "./deps.js";
+import type { AudienceDeps } from "./deps.js";
+import { createDueLooks } from "./due.js";
 import { createMarkLooks, type Turn } from "./marks.js";
 import { lookAtMoved } from "./moved.js";
 import { createParking } from "./parking.js";
 import { createPauses } from "./pauses.js";
 
-const TIME: Cause = "time";
 /** `isTended`: something of one workspace went through. `isLate`: something had waited for long, or is not done yet. */
 const NEW_ROUND = { isBusy: false, isTended: false, isLate: false, tookMs: 0 };
 /** Marks that cannot be read are asked for again after so long. */
@@ -26,6 +24,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   /** Apart: where a build fails, its members still follow what changes. */
   const [marking, tending] = [createParking(deps.log), createParking(deps.log)];
   const marked = createMarkLooks(deps, pauses, marking);
+  const dueLooks = createDueLooks(deps);
   /** Some profiles may not be looked at yet. */
   let isPaused = false;
   let round = { ...NEW_ROUND };
@@ -47,12 +46,9 @@ export function createAudienceTask(deps: AudienceDeps): Task {
 
   /** Those whose time has come. */
   const lookAtDue = async (workspace: WorkspaceId): Promise<boolean> => {
-    const at = deps.now(workspace);
-    const due = await deps.seats.due(workspace, at, PER_LOOK);
-    const causes = new Map(due.map((profileId) => [profileId, TIME]));
-    await lookAtProfiles(deps, workspace, causes, at);
-    if (due.length === PER_LOOK) round.isLate = true;
-    return due.length > 0;
+    const { isAny, hasMore } = await dueLooks(workspace);
+    if (hasMore) round.isLate = true;
+    return isAny;
   };
 
   const tend = async (workspace: WorkspaceId): Promise<boolean> => {

@@ -1,0 +1,45 @@
+import { lookAtProfiles } from "../../commands/audiences/look.js";
+import type { Cause } from "../../core/audience/seat.js";
+import { isDamaged } from "../../core/errors.js";
+import type { ProfileId, WorkspaceId } from "../../core/ids.js";
+import { describeError } from "../../core/log.js";
+import type { AudienceDeps } from "./deps.js";
+
+/** Does the work for all of them together, or, where something is damaged, for smaller and smaller parts. Answers in order. */
+export async function pastDamage<T, R>(
+  all: readonly T[],
+  work: (some: readonly T[]) => Promise<readonly R[]>,
+  passOver: (one: T, error: unknown) => R,
+): Promise<readonly R[]> {
+  try {
+    return await work(all);
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
+    if (all.length <= 1) return all.map((one) => passOver(one, error));
+    const half = Math.ceil(all.length / 2);
+    const first = await pastDamage(all.slice(0, half), work, passOver);
+    return [...first, ...(await pastDamage(all.slice(half), work, passOver))];
+  }
+}
+
+/** `lost`: somebody else began a look meanwhile. */
+export type Looked = "saved" | "lost" | "damaged";
+
+/** One that can never be looked at holds up none of the others. */
+export async function lookPastDamage(
+  deps: AudienceDeps,
+  workspace: WorkspaceId,
+  causes: ReadonlyMap<ProfileId, Cause>,
+  tell: (profileId: ProfileId, error: unknown) => void = (profileId, error) =>
+    deps.log.error({ workspace, profileId, ...describeError(error) }, "a damaged profile stays in its audiences"),
+): Promise<ReadonlyMap<ProfileId, Looked>> {
+  const look = async (some: readonly [ProfileId, Cause][]): Promise<readonly [ProfileId, Looked][]> => {
+    const saved = await lookAtProfiles(deps, workspace, new Map(some), deps.now(workspace));
+    return some.map(([profileId]) => [profileId, saved.has(profileId) ? "saved" : "lost"]);
+  };
+  const passOver = ([profileId]: readonly [ProfileId, Cause], error: unknown): [ProfileId, Looked] => {
+    tell(profileId, error);
+    return [profileId, "damaged"];
+  };
+  return new Map(await pastDamage([...causes], look, passOver));
+}

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { newBuild, type Audience, type AudienceSet } from "../../core/audience/audience.js";
+import { AppError } from "../../core/errors.js";
+import { newId, type AudienceId, type MarkId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
+import type { Mark } from "../../core/ports/mark-store.js";
+import type { SeatSave } from "../../core/ports/seat-store.js";
+import { buildPage } from "../../keeper/audiences/build.js";
+import type { AudienceDeps } from "../../keeper/audiences/deps.js";
+import { createAudienceTask } from "../../keeper/audiences/task.js";
+
+const STAYS = "a damaged profile stays in its audiences";
+const UNFOLLOWED = "no audiences follow a damaged identifier";
+
+/** Five profiles, whom looks judge by no audience: they read nothing of them but the graph and the seats. */
+function aWorkspace() {
+  const workspace = newId<WorkspaceId>();
+  const people = Array.from({ length: 5 }, () => newId<ProfileId>());
+  /** Whose seats cannot be read, and whom the graph cannot read. */
+  const damaged = { seats: new Set<ProfileId>(), graph: new Set<ProfileId>() };
+  const requireWhole = (asked: readonly ProfileId[], its: ReadonlySet<ProfileId>): void => {
+    if (asked.some((one) => its.has(one))) throw new AppError("damaged", "A page of the file is damaged.");
+  };
+  const due = new Set<ProfileId>();
+  const lines: string[] = [];
+  const saved = new Set<ProfileId>();
+  let marks: readonly Mark[] = [];
+  let set: AudienceSet = {
+    version: "1",
+    audiences: [],
+    deleted: [newId<AudienceId>()],
+    tallies: [],
+    forgotten: [],
+  };
+  const deps = {
+    now: () => 1,
+    log: { warn: () => undefined, error: (_: object, text: string) => lines.push(text) },
+    limits: { profileIdentifiersMax: 10_000 },
+    catalog: { isImporting: async () => false },
+    marks: {
+      marks: async (_: number, after: unknown) => (after === null ? marks : []),
+      clear: async (gone: readonly Mark[]) => (marks = marks.filter((mark) => !gone.includes(mark))),
+    },
+    movements: { moved: async () => [] },
+    identity: {
+      resolveAll: async (_: WorkspaceId, ids: readonly ProfileId[]) => {
+        requireWhole(ids, damaged.graph);
+        return ids.map((profileId) => ({ profileId, size: 1, members: [] }));
+      },
+      walk: async () => people.map((profileId) => ({ profileId })),
+    },
+    audiences: {
+      watching: async ({ after }: { readonly after: WorkspaceId | null }) => (after === null ? [workspace] : []),
+      audiences: async () => ({ ...set, audiences: [] }),
+      changeAudiences: async (_: WorkspaceId, change: (current: AudienceSet) => Partial<AudienceSet> | null) =>
+        (set = { ...set, ...change(set) }),
+    },
+    seats: {
+      due: async () => [...due],
+      members: async () => [],
+      claimed: async () => [],
+      claim: async (_: WorkspaceId, __: string, ids: readonly ProfileId[]) => {
+        requireWhole(ids, damaged.seats);
+        return ids.map((profileId) => ({ profileId, memberships: [], due: null }));
+      },
+      save: async (_: WorkspaceId, __: string, saves: readonly SeatSave[]) => {
+        for (const { seat } of saves) {
+          saved.add(seat.profileId);
+          due.delete(seat.profileId);
+        }
+        return saves.map(() => true);
+      },
+      publish: async () => false,
+      append: async () => undefined,
+    },
+  } as unknown as AudienceDeps;
+  const task = createAudienceTask(deps);
+  return {
+    people,
+    damaged,
+    due,
+    lines,
+    saved: () => people.filter((one) => saved.has(one)),
+    mark: () => (marks = people.map((uid, n) => ({ workspace, uid, markId: newId<MarkId>(), since: n }))),
+    marks: () => marks.length,
+    deleted: () => set.deleted.length,
+    /** Answers when the last of them wants to go on. */
+    steps: async (count: number) => {
+      let inMs = 0;
+      for (let n = 0; n < count; n += 1) inMs = await task.step();
+      return inMs;
+    },
+    /** Whether a page of profiles that has all of them ends the build of an audience. */
+    isBuilt: async () => {
+      const audience: Audience = {
+        audienceId: newId<AudienceId>(),
+        name: "one",
+        text: "{}",
+        rule: { kind: "and", parts: [] },
+        version: 1,
+        createdAt: 1,
+        build: newBuild("built"),
+      };
+      set = { ...set, audiences: [audience] };
+      await buildPage(deps, workspace, set);
+      return set.audiences[0]!.build === null;
+    },
+  };
+}
+
+describe("Profiles on a damaged page", () => {
+  for (const [of, line] of [
+    ["seats", STAYS],
+    ["graph", UNFOLLOWED],
+  ] as const)
+    it(`hold up none of the others that are marked, and their marks go (${of})`, async () => {
+      const { people, damaged, mark, marks, saved, steps, lines } = aWorkspace();
+      damaged[of].add(people[1]!);
+      mark();
+      await steps(1);
+      assert.deepEqual([saved(), marks()], [people.filter((_, n) => n !== 1), 0]);
+      assert.deepEqual(lines, [line]);
+    });
+
+  for (const of of ["seats", "graph"] as const)
+    it(`keep no audience building (${of})`, async () => {
+      const { people, damaged, isBuilt, saved, lines } = aWorkspace();
+      damaged[of].add(people[1]!);
+      assert.equal(await isBuilt(), true);
+      assert.deepEqual(saved(), [people[0], ...people.slice(2)]);
+      assert.deepEqual(lines, [STAYS]);
+    });
+
+  it("keep no deleted audience because they are due, and are not looked at all the time", async () => {
+    const { people, damaged, due, deleted, saved, steps, lines } = aWorkspace();
+    damaged.seats.add(people[1]!);
+    for (const one of people.slice(0, 3)) due.add(one);
+    await steps(1);
+    assert.deepEqual([saved(), deleted()], [[people[0], people[2]], 0]);
+    assert.ok((await steps(10)) > 0, "it rests");
+    assert.deepEqual([[...due], lines], [[people[1]], [STAYS]]);
+  });
+});
