@@ -1,15 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AudienceSet } from "../../core/audience/audience.js";
 import { filledTallies } from "../../core/audience/tallies.js";
-import { createPause } from "../../core/event-loop.js";
-import { instantOf } from "../../core/event/time.js";
+import { createPause, type Pause } from "../../core/event-loop.js";
 import type { TallyId, Uid, WorkspaceId } from "../../core/ids.js";
 import type { TimelinePage, TimelinePosition } from "../../core/ports/event-store.js";
-import type { TallyRow } from "../../core/ports/tally-store.js";
-import { countingOf, eventsOf, rowInTurns, type Row } from "../../core/rule/events.js";
-import { formOf } from "../../core/rule/form.js";
+import type { AnonymousRow, TallyRow } from "../../core/ports/tally-store.js";
+import { countingOf, rowInTurns } from "../../core/rule/events.js";
 import type { EventCondition, EventsOf } from "../../core/rule/judge.js";
-import type { Tally } from "../../core/rule/rule.js";
+import { createListener, eventsOf, wantedOf, type Listener, type Told, type Wanted } from "../../core/rule/told.js";
 import type { Services } from "../services.js";
 import { tellDamaged } from "./damaged.js";
 
@@ -65,25 +63,16 @@ export async function readEventsOfEach(
   const fromTallies = await readTallies(services, workspace, asks, filled);
   const isTallied = asks.some(({ tallied }) => tallied.length > 0);
   const gone = isTallied ? await goneSince(services, workspace, set) : new Set<string>();
-  return Promise.all(
-    asks.map(async ({ uids, wanted }, i) => {
-      const walked = wanted.filter(({ form }) => !filled.has(form) || gone.has(form));
-      const fromEvents = await walkEvents(services, workspace, uids, walked);
-      const rows = new Map([...fromTallies[i]!.rows, ...fromEvents.rows]);
-      const asked = new Set(each[i]!.needs);
-      return {
-        // Another condition of the same tally may need more rows than were read.
-        events: eventsOf(
-          (tally) => rows.get(formOf(tally)) ?? NO_ROWS,
-          (condition) => asked.has(condition),
-        ),
-        isPartial: fromTallies[i]!.isPartial || fromEvents.isPartial,
-      };
-    }),
-  );
+  const read: ReadEvents[] = [];
+  for (const [i, { uids, wanted }] of asks.entries()) {
+    const walked = wanted.filter(({ form }) => !filled.has(form) || gone.has(form));
+    const fromEvents = await walkEvents(services, workspace, uids, walked);
+    const told = new Map([...fromTallies[i]!.told, ...fromEvents.told]);
+    const isPartial = fromTallies[i]!.isPartial || fromEvents.isPartial;
+    read.push({ events: eventsOf(each[i]!.needs, told), isPartial });
+  }
+  return read;
 }
-
-const NO_ROWS: readonly Row[] = [];
 
 /** Of one profile. */
 interface Ask {
@@ -93,35 +82,9 @@ interface Ask {
   readonly tallied: readonly Wanted[];
 }
 
-/** All that is asked of one tally. */
-interface Wanted {
-  readonly form: string;
-  readonly tally: Tally;
-  /** So many of its newest rows tell. */
-  readonly rowsMax: number;
-  /** Older ones tell nothing; null: all do. */
-  readonly since: number | null;
-}
-
-function wantedOf(needs: readonly EventCondition[], now: number): readonly Wanted[] {
-  const wanted = new Map<string, Wanted>();
-  for (const need of needs) {
-    const { tally, within } = need;
-    const form = formOf(tally);
-    const own = {
-      rowsMax: need.kind === "sum" ? SUMMED_MAX : need.atLeast,
-      since: within === null ? null : now - within,
-    };
-    const known = wanted.get(form) ?? { form, tally, ...own };
-    const since = known.since === null || own.since === null ? null : Math.min(known.since, own.since);
-    wanted.set(form, { form, tally, rowsMax: Math.max(known.rowsMax, own.rowsMax), since });
-  }
-  return [...wanted.values()];
-}
-
-type RowsByForm = ReadonlyMap<string, readonly Row[]>;
 interface Read {
-  readonly rows: RowsByForm;
+  /** By form. */
+  readonly told: ReadonlyMap<string, Told>;
   readonly isPartial: boolean;
 }
 
@@ -137,15 +100,16 @@ async function readTallies(
     return tallied.map((one): Probe => ({ ...one, i, uids: probed, tallyId: filled.get(one.form)! }));
   });
   const reads = asks.map(({ uids, tallied }) => ({
-    rows: new Map<string, readonly Row[]>(),
+    told: new Map<string, Told>(),
     isPartial: uids.length * tallied.length > PROBES_MAX,
   }));
-  const found = await readNewest(services, workspace, probes);
+  if (probes.length === 0) return reads;
+  const newest = await readNewest(services, workspace, probes);
+  // One after the other: of all that is added up, one page is in memory.
   for (const [n, one] of probes.entries()) {
-    // One more than is added up was asked for.
-    const isCut = one.tally.sum !== null && found[n]!.length > SUMMED_MAX;
+    const { told, isCut } = newest[n] ?? (await readSum(services, workspace, one));
+    reads[one.i]!.told.set(one.form, told);
     reads[one.i]!.isPartial ||= isCut;
-    reads[one.i]!.rows.set(one.form, isCut ? found[n]!.slice(0, SUMMED_MAX) : found[n]!);
   }
   return reads;
 }
@@ -157,46 +121,65 @@ interface Probe extends Wanted {
   readonly tallyId: TallyId;
 }
 
-/** Together, as far as there are few: most profiles have few events, also where many would be added up. */
+interface Newest {
+  readonly told: Told;
+  /** There are more than are added up. */
+  readonly isCut: boolean;
+}
+
+/** Together, as far as there are few: most profiles have few events, also where many would be added up. Null where there are more. */
 async function readNewest(
-  services: EventServices,
+  { tallies }: EventServices,
   workspace: WorkspaceId,
   probes: readonly Probe[],
-): Promise<readonly (readonly Row[])[]> {
-  if (probes.length === 0) return [];
+): Promise<readonly (Newest | null)[]> {
   const asks = probes.map(({ tally, tallyId, uids, rowsMax, since }) => {
     const hasAmounts = tally.sum !== null;
-    const limit = hasAmounts ? SUMMED_TOGETHER : rowsMax;
-    return { tallyId, uids, limit, since: since === null ? null : instantOf(since), hasAmounts };
+    return { tallyId, uids, limit: hasAmounts ? SUMMED_TOGETHER : rowsMax, since, hasAmounts };
   });
-  const found = await services.tallies.newestOfEach(workspace, asks);
-  return Promise.all(
-    found.map(async (rows, n) => {
-      const { hasAmounts, limit } = asks[n]!;
-      if (hasAmounts && rows.length === limit) return readSum(services, workspace, probes[n]!);
-      return rows.map(({ effectiveTs, amount }): Row => ({ position: effectiveTs, amount }));
-    }),
-  );
+  const found = await tallies.newestOfEach(workspace, asks);
+  const pause = createPause();
+  const newest: (Newest | null)[] = [];
+  for (const [n, rows] of found.entries()) {
+    const { hasAmounts, limit } = asks[n]!;
+    if (hasAmounts && rows.length === limit) newest.push(null);
+    else {
+      const listener = createListener(probes[n]!);
+      await hearAll(listener, rows, pause);
+      newest.push({ told: listener.end(), isCut: false });
+    }
+  }
+  return newest;
 }
 
 async function readSum(
   { tallies }: EventServices,
   workspace: WorkspaceId,
-  { tallyId, uids, since }: Probe,
-): Promise<readonly Row[]> {
-  const rows: Row[] = [];
-  const most = SUMMED_MAX + 1;
-  const page = { hasAmounts: true, since: since === null ? null : instantOf(since) };
-  for (let before: TimelinePosition | null = null; rows.length < most;) {
-    const limit = Math.min(ROWS_PER_READ, most - rows.length);
-    const found: readonly TallyRow[] = await tallies.newest(workspace, tallyId, uids, { ...page, limit, before });
-    for (const { effectiveTs, amount } of found) rows.push({ position: effectiveTs, amount });
-    if (found.length < limit) break;
-    before = found.at(-1)!;
+  { tallyId, uids, since, ...wanted }: Probe,
+): Promise<Newest> {
+  const listener = createListener({ since, ...wanted });
+  const pause = createPause();
+  let heard = 0;
+  for (let before: TimelinePosition | null = null; ;) {
+    // One more than is added up is asked for.
+    const limit = Math.min(ROWS_PER_READ, SUMMED_MAX + 1 - heard);
+    const page = { hasAmounts: true, since, limit, before };
+    const rows: readonly TallyRow[] = await tallies.newest(workspace, tallyId, uids, page);
+    await hearAll(listener, rows.slice(0, SUMMED_MAX - heard), pause);
+    heard += rows.length;
+    if (heard > SUMMED_MAX || rows.length < limit) return { told: listener.end(), isCut: heard > SUMMED_MAX };
+    before = rows.at(-1)!;
     // The embedded store answers at once, and all of them in one turn of the event loop would hold up everybody.
     await nextTurn();
   }
-  return rows;
+}
+
+async function hearAll(listener: Listener, rows: readonly AnonymousRow[], pause: Pause): Promise<void> {
+  for (const { effectiveTs, amount } of rows) {
+    listener.hear({ position: effectiveTs, amount });
+    const turn = pause();
+    if (turn !== undefined) await turn;
+  }
 }
 
 /** The forms of tallies that are being forgotten since the audiences were read: what was found of them may not have been all. */
@@ -217,15 +200,18 @@ async function walkEvents(
   uids: readonly Uid[],
   wanted: readonly Wanted[],
 ): Promise<Read> {
-  const counted = wanted.map(({ form, tally }) => ({ form, counting: countingOf(tally), rows: [] as Row[] }));
-  const rows = new Map(counted.map((one) => [one.form, one.rows]));
-  if (wanted.length === 0) return { rows, isPartial: false };
+  if (wanted.length === 0) return { told: new Map(), isPartial: false };
+  const counted = wanted.map((one) => ({
+    form: one.form,
+    counting: countingOf(one.tally),
+    listener: createListener(one),
+  }));
   const eventsMax = wanted.some(({ tally }) => tally.sum !== null) ? SUMMED_MAX : EVENTS_MAX;
   const pause = createPause();
   const damaged: TimelinePosition[] = [];
   const end = (isPartial: boolean): Read => {
     tellDamaged(log, workspace, damaged);
-    return { rows, isPartial };
+    return { told: new Map(counted.map(({ form, listener }) => [form, listener.end()])), isPartial };
   };
   let before: TimelinePosition | null = null;
   for (let seen = 0; ;) {
@@ -240,7 +226,7 @@ async function walkEvents(
       for (const one of counted) {
         const asked = rowInTurns(one.counting, read, pause);
         const row = asked instanceof Promise ? await asked : asked;
-        if (row !== null) one.rows.push(row);
+        if (row !== null) one.listener.hear(row);
         const turn = pause();
         if (turn !== undefined) await turn;
       }

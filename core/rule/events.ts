@@ -2,7 +2,6 @@ import type { Pause } from "../event-loop.js";
 import type { Instant } from "../event/event.js";
 import type { SchemaId } from "../ids.js";
 import { addDecimals } from "./decimal.js";
-import type { EventsOf } from "./judge.js";
 import type { Tally } from "./rule.js";
 import { checkOf, NOWHERE, type Value } from "./test.js";
 
@@ -90,17 +89,6 @@ function amountIn(value: Value): number | null {
   const numbers = Array.isArray(value) ? value.filter((one) => typeof one === "number") : [];
   return numbers.length === 0 ? null : addDecimals(numbers);
 }
-
-/** Answers from the rows of each tally, newest first, as far as they were read. */
-export const eventsOf = (rowsOf: (tally: Tally) => readonly Row[], has: EventsOf["has"] = () => true): EventsOf => ({
-  has,
-  nthNewest: (tally, n) => rowsOf(tally)[n - 1]?.position ?? null,
-  sumSince: (tally, since) => {
-    const rows = rowsOf(tally).filter(({ position }) => since === null || position > since);
-    const amounts = rows.flatMap(({ amount }) => (amount === null ? [] : [amount]));
-    return { sum: addDecimals(amounts), oldest: rows.at(-1)?.position ?? null };
-  },
-});
 
 /**
  * What stands at the path, as MongoDB finds it: through a list, the values of all its objects, with a null if some have none; NOWHERE if it

@@ -26,7 +26,12 @@ export interface EventsOf {
   /** The effective time of the n-th newest one, n from 1; null if there are fewer. */
   nthNewest(tally: Tally, n: number): Instant | null;
   /** Of those younger than the instant (null: of all): the exact sum, and the effective time of the oldest. */
-  sumSince(tally: Tally, since: Instant | null): { readonly sum: number; readonly oldest: Instant | null };
+  sumSince(tally: Tally, since: Instant | null): Sum;
+}
+
+export interface Sum {
+  readonly sum: number;
+  readonly oldest: Instant | null;
 }
 
 /**

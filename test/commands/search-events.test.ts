@@ -33,7 +33,7 @@ const counted: Tally = { schemaId: null, where: [], sum: null };
 const summed: Tally = { ...counted, sum: ["total"] };
 const needOf = (tally: Tally): EventCondition =>
   tally.sum === null
-    ? { kind: "count", tally, atLeast: 1, within: null }
+    ? { kind: "count", tally, atLeast: 1_001, within: null }
     : { kind: "sum", tally, tests: [], within: null };
 const read = (count: number, ...tallies: readonly Tally[]) => {
   const asked = { uids: [newId<Uid>()], needs: tallies.map(needOf), now: 0, set: NO_AUDIENCES };
@@ -48,6 +48,14 @@ describe("The events that a search looks at", () => {
       assert.equal(found.isPartial, false, `${count}`);
       assert.equal(found.events.sumSince(summed, null).sum, count / 10);
     }
+  });
+
+  it("tell nothing of a condition that was not asked, also where another one asked of the same events", async () => {
+    const [asked, other] = [needOf(counted), { ...needOf(counted), atLeast: 2 }];
+    const request = { uids: [newId<Uid>()], needs: [asked], now: 0, set: NO_AUDIENCES };
+    const services = { events: events(1) } as unknown as EventServices;
+    const { events: found } = await readEvents(services, newId<WorkspaceId>(), request);
+    assert.deepEqual([found.has(asked), found.has(other)], [true, false]);
   });
 
   it("are the newest if there are more, and the answer says so", async () => {

@@ -4,7 +4,9 @@ import { readEvents, type EventServices } from "../../commands/search/events.js"
 import { NO_AUDIENCES, type AudienceSet, type StandingTally } from "../../core/audience/audience.js";
 import { marksInTurns } from "../../core/audience/tallies.js";
 import { createPause } from "../../core/event-loop.js";
-import { newId, type TallyId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import { instantOf } from "../../core/event/time.js";
+import { newId, type EventId, type TallyId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import type { TallyAsk } from "../../core/ports/tally-store.js";
 import { createWalks, tendTallies, type TallyDeps } from "../../keeper/tallies.js";
 import { createProcessBatch } from "../../worker/process-batch.js";
 import { anEvent, createBench, delivered, done, WORKSPACES } from "../support/worker-bench.js";
@@ -79,6 +81,25 @@ describe("Events that count for many tallies, each of which may go through a lon
     const needs = tallies.map(({ tally }) => ({ kind: "sum", tally, tests: [], within: null }) as const);
     const asked = { uids: [newId<Uid>()], needs, now: 0, set: NO_AUDIENCES };
     assert.ok((await turnsOf(() => readEvents(services, WORKSPACES[0], asked))) >= STEPS);
+  });
+
+  it("do so where what was counted is added up", async () => {
+    const rows = Array.from({ length: 200 }, (_, n) => ({
+      effectiveTs: instantOf(1_800_000_000_000 - n),
+      eventId: newId<EventId>(),
+      amount: 1,
+    }));
+    const services = {
+      audiences: { audiences: async () => set },
+      tallies: {
+        newestOfEach: async (_: WorkspaceId, asks: readonly TallyAsk[]) =>
+          asks.map(({ limit }) => rows.slice(0, limit)),
+        newest: async () => rows,
+      },
+    } as unknown as EventServices;
+    const needs = tallies.map(({ tally }) => ({ kind: "sum", tally, tests: [], within: null }) as const);
+    const asked = { uids: [newId<Uid>()], needs, now: 0, set };
+    assert.ok((await turnsOf(() => readEvents(services, WORKSPACES[0], asked))) >= TALLIES * rows.length);
   });
 
   it("let others have a turn after each test of a tally, too", async () => {

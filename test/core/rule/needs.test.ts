@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { instantOf } from "../../../core/event/time.js";
 import type { SchemaId } from "../../../core/ids.js";
-import { countingOf, eventsOf, rowIn, type Row, type SeenEvent } from "../../../core/rule/events.js";
-import { formOf } from "../../../core/rule/form.js";
+import type { SeenEvent } from "../../../core/rule/events.js";
 import { compileRule, type EventCondition, type EventsOf } from "../../../core/rule/judge.js";
 import { compileNeeds } from "../../../core/rule/needs.js";
 import { parseRule } from "../../../core/rule/parse.js";
 import { resolveRule } from "../../../core/rule/resolve.js";
-import type { Rule, Tally } from "../../../core/rule/rule.js";
+import type { Rule } from "../../../core/rule/rule.js";
+import { createListener, eventsOf, wantedOf } from "../../../core/rule/told.js";
 import { createRandom, SEED, type Random } from "../../support/random/random.js";
-import { subjectOf, VOCABULARY } from "./rules.js";
+import { rowsOf, subjectOf, VOCABULARY } from "./rules.js";
 
 function parsed(given: unknown): Rule {
   const found = parseRule(given, "rule", VOCABULARY);
@@ -18,11 +18,13 @@ function parsed(given: unknown): Rule {
 }
 
 /** What was read for these conditions, and nothing else. */
-function readFor(needs: readonly EventCondition[], all: readonly SeenEvent[]): EventsOf {
-  const [asked, forms] = [new Set(needs), new Set(needs.map(({ tally }) => formOf(tally)))];
-  const rowsOf = (tally: Tally): readonly Row[] =>
-    forms.has(formOf(tally)) ? all.flatMap((one) => rowIn(countingOf(tally), one) ?? []) : [];
-  return eventsOf(rowsOf, (condition) => asked.has(condition));
+function readFor(needs: readonly EventCondition[], all: readonly SeenEvent[], now: number): EventsOf {
+  const told = wantedOf(needs, now).map((one) => {
+    const listener = createListener(one);
+    for (const row of rowsOf(one.tally, all)) listener.hear(row);
+    return [one.form, listener.end()] as const;
+  });
+  return eventsOf(needs, new Map(told));
 }
 
 const events = (atLeast: number) => ({ $events: { schema_id: "order", at_least: atLeast } });
@@ -52,7 +54,7 @@ describe("What a rule needs to know of events", () => {
     const all: readonly SeenEvent[] = [order];
     const judge = compileRule(rule);
     const needs = compileNeeds(rule)(subjectOf(seen, null), now);
-    const verdict = judge({ ...subjectOf(seen, null), events: readFor(needs, all) }, now);
+    const verdict = judge({ ...subjectOf(seen, null), events: readFor(needs, all, now) }, now);
     assert.deepEqual(verdict, { is: true, until: now + 6 * 86_400_000 + 1 });
     assert.deepEqual(verdict, judge(subjectOf(seen, all), now));
   });
@@ -66,14 +68,14 @@ describe("What a rule needs to know of events", () => {
       const all = Array.from({ length: random.below(6) }, (): SeenEvent => ({
         schemaId: random.pick(["order", "visit"]) as SchemaId,
         effectiveTs: instantOf(now - random.below(10) * 86_400_000),
-        payload: { total: random.below(4) },
+        payload: random.pick([{}, { total: random.below(4) / 10 }]),
       })).toSorted((a, b) => (a.effectiveTs < b.effectiveTs ? 1 : -1));
       const shown = { traits: { a: random.below(2) }, last_seen: instantOf(now - random.below(10) * 86_400_000) };
       const needs = compileNeeds(rule)(subjectOf(shown, null), now);
       const judge = compileRule(rule);
       const unread = judge(subjectOf(shown, null), now);
       assert.equal(unread.is === null, needs.length > 0);
-      const part = { ...subjectOf(shown, null), events: readFor(needs, all) };
+      const part = { ...subjectOf(shown, null), events: readFor(needs, all, now) };
       const verdict = unread.is === null ? judge(part, now) : unread;
       const isAt = (at: number): boolean | null => judge(subjectOf(shown, all), at).is;
       assert.equal(verdict.is, isAt(now), JSON.stringify(rule));
@@ -97,10 +99,15 @@ function aRule(random: Random, depth: number): Record<string, unknown> {
       return { "traits.a": random.below(2) };
     case 1:
       return {
-        $events: { schema_id: "order", where: { total: random.below(3) }, ...within, at_least: 1 + random.below(2) },
+        $events: {
+          schema_id: "order",
+          where: { total: random.below(3) / 10 },
+          ...within,
+          at_least: 1 + random.below(2),
+        },
       };
     case 2:
-      return { $events: { schema_id: "order", sum: "total", is: { $gte: random.below(5) }, ...within } };
+      return { $events: { schema_id: "order", sum: "total", is: { $gte: random.below(5) / 10 }, ...within } };
     case 4:
       return { $not: aRule(random, depth - 1) };
     case 3:

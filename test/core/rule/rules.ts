@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { parseTimestamp } from "../../../core/event/time.js";
-import { countingOf, eventsOf, rowIn, type SeenEvent } from "../../../core/rule/events.js";
+import { addDecimals } from "../../../core/rule/decimal.js";
+import { countingOf, rowIn, type Row, type SeenEvent } from "../../../core/rule/events.js";
 import { compileRule, type Judge, type Subject } from "../../../core/rule/judge.js";
 import { parseRule } from "../../../core/rule/parse.js";
 import { resolveRule } from "../../../core/rule/resolve.js";
+import type { Tally } from "../../../core/rule/rule.js";
 import type { AudienceWords, Vocabulary } from "../../../core/rule/vocabulary.js";
 import type { Scalar } from "../../../core/profile/facet.js";
 import { createWords } from "../../../core/schema/words.js";
@@ -82,8 +84,20 @@ export const subjectOf = (shown: Shown, events: readonly SeenEvent[] | null = []
   events:
     events === null
       ? null
-      : eventsOf((tally) => {
-          const counting = countingOf(tally);
-          return events.flatMap((event) => rowIn(counting, event) ?? []);
-        }),
+      : {
+          has: () => true,
+          nthNewest: (tally, n) => rowsOf(tally, events)[n - 1]?.position ?? null,
+          sumSince: (tally, since) => {
+            const rows = rowsOf(tally, events).filter(({ position }) => since === null || position > since);
+            return {
+              sum: addDecimals(rows.flatMap(({ amount }) => amount ?? [])),
+              oldest: rows.at(-1)?.position ?? null,
+            };
+          },
+        },
 });
+
+export function rowsOf(tally: Tally, events: readonly SeenEvent[]): readonly Row[] {
+  const counting = countingOf(tally);
+  return events.flatMap((event) => rowIn(counting, event) ?? []);
+}
