@@ -21,11 +21,11 @@ export interface Page {
 }
 
 /** Of an answer, a part that is about to be read. */
-interface Part {
-  /** About what it has, or with `isBound` what it has at most. */
+export interface Part {
+  /** About what it has, or with `of` what it has at most. */
   readonly bytes: number;
-  /** Nobody knows what it has: about as much as such parts of the workspace had before. */
-  readonly isBound?: boolean;
+  /** Nobody knows what it has: so many items of a list, of which each has about as much as those of the workspace had before. */
+  readonly of?: { readonly list: string; readonly items: number };
   /** So many parts are read at once where few answers of the workspace are being made. */
   readonly most?: number;
 }
@@ -34,8 +34,8 @@ interface Part {
 export type TakeTurn = (part: Part) => Promise<{
   /** So many parts may be read. */
   readonly parts: number;
-  /** To be told what each of them had. */
-  readonly had: (bytes: number) => void;
+  /** To be told what so many items had. */
+  readonly had: (bytes: number, items: number) => void;
 }>;
 
 export interface Context<Params = unknown, Query = unknown, Body = unknown> extends Caller {

@@ -57,8 +57,9 @@ const ERASED_AT_ONCE = { max: 1_000, min: 100 };
 /** Work on whole profiles. A large one may take hundreds of megabytes and seconds; a small one never waits for it. */
 const LARGE = { atOnceMax: 2, waitingMax: 1_000 };
 const SMALL = { atOnceMax: 8, waitingMax: 1_000 };
-/** Dry runs: each holds one of Neo4j's 16 connections while it waits for the lock of its workspace. */
+/** Dry runs, and previews of erasures: each holds one of Neo4j's 16 connections while it waits for the lock of its workspace. */
 const TRIALS = { atOnceMax: 4, waitingMax: 1_000 };
+const PREVIEWS = { atOnceMax: 2, waitingMax: 1_000 };
 /** A profile is small up to so many identifiers, and so many links. */
 const SMALL_IDENTIFIERS_MAX = 1_000;
 const SMALL_LINKS_MAX = 10_000;
@@ -89,7 +90,8 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const within = createDeadline(timeoutMs, LATE);
   const withinLong = createDeadline(longTimeoutMs, LATE);
   const lookUp = createLookup(graph);
-  const [small, large, trials] = [createLimiter(SMALL), createLimiter(LARGE), createLimiter(TRIALS)];
+  const [small, large] = [createLimiter(SMALL), createLimiter(LARGE)];
+  const [trials, previews] = [createLimiter(TRIALS), createLimiter(PREVIEWS)];
   const memory = createMemory(deps.profileBytesMax ?? PROFILE_BYTES_MAX);
   const holding = <T>(limiter: Limiter, workspace: WorkspaceId, call: Call, work: (share: MemoryShare) => Promise<T>) =>
     limiter.take(workspace, call, () => memory(call, work));
@@ -226,7 +228,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
         ),
       ),
     previewErasure: (workspace, target) =>
-      within((call) => trials.take(workspace, call, () => graph.previewErasure(workspace, target))),
+      within((call) => previews.take(workspace, call, () => graph.previewErasure(workspace, target))),
     erase: (workspace, request) =>
       within((call) =>
         workspaceQueue.exclusive(

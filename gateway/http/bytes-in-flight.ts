@@ -1,7 +1,7 @@
 import type { LookWithBytes, TakeBytes } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
 import type { WorkspaceId } from "../../core/ids.js";
-import type { TakeTurn } from "../route.js";
+import type { Part, TakeTurn } from "../route.js";
 
 const MIB = 1_048_576;
 /** Of a workspace that makes no more than these, few answers are being made: each takes 64 KB at least, where it may be large. */
@@ -10,8 +10,10 @@ const FEW_BYTES = 262_144;
 const TURN_BYTES = 262_144;
 /** What is read of nothing takes its time too. */
 const READ_BYTES = 4_096;
-/** What parts have of which nobody knows is the average of about so many. */
-const PARTS_KNOWN = 8;
+/** What items have of which nobody knows is an average: so much of it is what was told last. */
+const NEWS = 1 / 8;
+/** No less where they may have more than a turn gives: so only four such parts are read in one turn. */
+const UNKNOWN_BYTES = 65_536;
 
 /** What becomes of a read whose client is gone: nobody gets this answer, and it is no failure. */
 export const CLIENT_LEFT = new AppError("unavailable", "The client is gone.");
@@ -69,8 +71,8 @@ interface Line {
   /** What may still be read in this turn of the event loop, and who waits for the next. */
   turnLeft: number;
   readonly turns: { readonly bytesOf: () => number; readonly start: () => void }[];
-  /** What a part has of which nobody knows. */
-  partBytes: number;
+  /** What an item of a list has of which nobody knows; a list of which nothing was told has as much as it may. */
+  readonly itemBytes: Map<string, number>;
 }
 
 /** The first in line is asked when its turn comes: by then those before it have told what they had. */
@@ -87,6 +89,11 @@ function giveTurns(line: Line): void {
     line.turns.shift();
     first.start();
   }
+}
+
+function likely({ itemBytes }: Line, most: number, { list, items }: NonNullable<Part["of"]>): number {
+  const likely = Math.min(most, items * (itemBytes.get(list) ?? most));
+  return most > TURN_BYTES ? Math.max(UNKNOWN_BYTES, likely) : likely;
 }
 
 function refusal(isOfOthers: boolean): AppError {
@@ -114,7 +121,7 @@ export function createBytesInFlight({
       waiting: new Set(),
       turnLeft: TURN_BYTES,
       turns: [],
-      partBytes: TURN_BYTES,
+      itemBytes: new Map(),
     };
     lines.set(workspace, line);
     return line;
@@ -219,16 +226,20 @@ export function createBytesInFlight({
           );
           return hasRoom ? isSo().finally(giveBack) : isLeft;
         },
-        takeTurn: async ({ bytes, isBound = false, most = 1 }) => {
+        takeTurn: async ({ bytes, of, most = 1 }) => {
           const line = lineOf(workspace);
           const parts = line.making <= FEW_BYTES ? most : 1;
           await new Promise<void>((start) => {
-            line.turns.push({ bytesOf: () => parts * (isBound ? Math.min(bytes, line.partBytes) : bytes), start });
+            line.turns.push({ bytesOf: () => parts * (of === undefined ? bytes : likely(line, bytes, of)), start });
             giveTurns(line);
           });
           if (isLeft) throw CLIENT_LEFT;
-          const had = (bytes: number): void => {
-            line.partBytes += (Math.min(bytes, TURN_BYTES) - line.partBytes) / PARTS_KNOWN;
+          const had = (bytes: number, items: number): void => {
+            // A page without items says nothing of others.
+            if (of === undefined || items === 0) return;
+            const each = bytes / items;
+            const before = line.itemBytes.get(of.list) ?? each;
+            line.itemBytes.set(of.list, Math.max(each, before + (each - before) * NEWS));
           };
           return { parts, had };
         },

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { PAGE_BYTES_MAX } from "../../commands/read-event.js";
 import { requireProfile } from "../../commands/read-profile.js";
 import type { Services } from "../../commands/services.js";
 import { AppError } from "../../core/errors.js";
@@ -10,8 +11,7 @@ import { idOf } from "../shapes/fields.js";
 import { list } from "../shapes/page.js";
 import { CHANGE, CHANGE_BYTES, showChange } from "../shapes/records.js";
 
-/** What a first portion of records may have. */
-const RECORDS_BYTES = 32_768;
+const HISTORY = "/v1/profiles/:id/history";
 
 export function changeRoutes(services: Services): readonly Route[] {
   const { identity } = services;
@@ -34,7 +34,8 @@ export function changeRoutes(services: Services): readonly Route[] {
     const ids = await identity.historyIds(workspace, profileId, { limit: page.limit + 1, before });
     idsOfPages.set(page, ids);
     // Others may have been looking at their members too, and are not to read their records in the same turn.
-    await takeTurn(RECORDS_BYTES);
+    const items = Math.min(Math.ceil(PAGE_BYTES_MAX / CHANGE_BYTES), page.limit);
+    await takeTurn({ bytes: items * CHANGE_BYTES, of: { list: HISTORY, items } });
     return ids;
   };
   return [
@@ -67,7 +68,7 @@ export function changeRoutes(services: Services): readonly Route[] {
     }),
     list({
       ...changes,
-      path: "/v1/profiles/:id/history",
+      path: HISTORY,
       operationId: "listProfileHistory",
       tag: "Read",
       summary: "Changes of one profile, newest first",

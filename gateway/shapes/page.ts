@@ -74,6 +74,7 @@ interface ReadPage {
 
 /** What is listed, and how. */
 interface Listed<Item> {
+  readonly list: string;
   readonly itemBytes: number;
   /** At most `limit` items after the position. */
   readonly read: (page: ReadPage) => Promise<readonly Item[]>;
@@ -118,7 +119,7 @@ async function readPage<Item>(
   firstBytes = Math.min(context.page.limit * listed.itemBytes, FIRST_BYTES),
 ): Promise<{ readonly shown: readonly string[]; readonly next: readonly string[] | null }> {
   const { takeBytes, takeTurn, giveBack, page } = context;
-  const { itemBytes, read, position, show } = listed;
+  const { list, itemBytes, read, position, show } = listed;
   const shown: string[] = [];
   let [bytes, taken, after] = [0, firstBytes, page.after];
   const hasRoom = async (): Promise<boolean> => {
@@ -133,9 +134,10 @@ async function readPage<Item>(
   // What the portion before had says what the next one may have.
   for (let due: number | null = null; ;) {
     const isSmall = shown.length > 0 && bytes <= FIRST_BYTES;
+    const items = Math.min(portion, page.limit);
     const { parts, had } = await takeTurn({
-      bytes: due ?? Math.min(portion, page.limit) * itemBytes,
-      isBound: due === null,
+      bytes: due ?? items * itemBytes,
+      ...(due === null && { of: { list, items } }),
       most: isSmall ? SMALL_PORTIONS : 1,
     });
     const begunAt = bytes;
@@ -146,7 +148,7 @@ async function readPage<Item>(
       bytes += Buffer.byteLength(text);
       if (!(await hasRoom())) {
         // What the rest of it has, nobody looked at.
-        had(PAGE_BYTES_MAX);
+        had(itemBytes, 1);
         if (shown.length > 0) return { shown, next: after };
         // Not awaited here: what was read is let go, and nobody holds while it waits.
         giveBack();
@@ -155,7 +157,8 @@ async function readPage<Item>(
       shown.push(text);
       after = position(row);
     }
-    had((due = (bytes - begunAt) / parts));
+    had(bytes - begunAt, Math.min(rows.length, wanted));
+    due = (bytes - begunAt) / parts;
     if (rows.length <= wanted) return { shown, next: null };
     if (shown.length === page.limit) return { shown, next: after };
   }
@@ -202,7 +205,7 @@ export const list = <Item, Params extends TProperties = TProperties, Query exten
     query: { ...PAGE, ...query } as unknown as Query,
     responses: { 200: record({ [name]: Type.Array(item), next_cursor: NEXT_CURSOR }) },
     handle: async (context): Promise<Reply> => {
-      const listed = { itemBytes, read: (page: ReadPage) => read(context, page), position, show };
+      const listed = { list: row.path, itemBytes, read: (page: ReadPage) => read(context, page), position, show };
       const { shown, next } = await readPage(context, listed);
       const cursor = next === null ? null : context.page.cursorOf(next);
       return { status: 200, json: `{"${name}":[${shown.join(",")}],"next_cursor":${JSON.stringify(cursor)}}` };

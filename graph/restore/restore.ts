@@ -213,14 +213,17 @@ async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: re
     const want = { keys: [...new Set(pairs.flat())], pairs };
     const unremoved = ({ removed: gone }: Snapshot) => wanted.filter(({ from, to }) => !gone.has(pairKey(from, to)));
     let linked: Snapshot["linked"] = new Set();
+    let before: Snapshot["removed"] = new Map();
     const written = (snapshot: Snapshot) => {
-      linked = snapshot.linked;
+      ({ linked, removed: before } = snapshot);
       return links(snapshot, unremoved(snapshot));
     };
     leftOut += await step(deps, workspace, want, written, pairs);
     const doubtful = wanted.filter(({ from, to }) => linked.has(pairKey(from, to)));
     const kept = await linkedAnew(deps, workspace, doubtful, changes);
-    const going = some.filter((one) => !kept.has(pairKey(...keysOf(one))));
+    // What was removed by then needs no step, and an event may have asserted it anew since.
+    const stays = (pair: PairKey): boolean => kept.has(pair) || before.has(pair);
+    const going = some.filter((one) => !stays(pairKey(...keysOf(one))));
     await step(deps, workspace, want, (snapshot) => removed(snapshot, workspace, going));
   }
   return leftOut;
