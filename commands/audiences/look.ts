@@ -16,7 +16,7 @@ export type LookServices = Pick<
   "audiences" | "seats" | "identity" | "profiles" | "events" | "tallies" | "limits" | "log"
 >;
 
-/** They are read together, in a few calls: the embedded store answers at once, and more in one turn would hold up everybody. */
+/** They are read together, mostly in a few calls: the embedded store answers at once, and more in one turn would hold up everybody. */
 const AT_ONCE = 8;
 /** What cannot be read now is looked at again after so long. */
 const UNREAD_MS = 300_000;

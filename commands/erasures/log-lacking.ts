@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { saidAt, type Buried, type Erasure } from "../../core/identity/erasure.js";
 import type { ErasureId, Tomb, WorkspaceId } from "../../core/ids.js";
 import type { Services } from "../services.js";
@@ -27,7 +28,7 @@ export async function logLacking(services: LackingServices, options: LackingOpti
   const isEnded = (): boolean => signal?.aborted === true;
   // Whoever erases from here on logs it.
   const begun = services.now();
-  const logged = await loggedIn(services);
+  const logged = await loggedIn(services, isEnded);
   let count = 0;
   for (let after: WorkspaceId | null = null; ;) {
     const page: readonly { readonly workspaceId: WorkspaceId }[] = await services.catalog.workspaces({
@@ -35,6 +36,8 @@ export async function logLacking(services: LackingServices, options: LackingOpti
       after,
     });
     for (const { workspaceId } of page) {
+      // The embedded store answers at once, and all of them in one turn of the event loop would hold up everybody.
+      await nextTurn();
       if (isEnded()) return count;
       const lacking = await lackingOf(services, workspaceId, { logged, begun, loggedMax });
       // Oldest first: the next start finds those that are not done in front of those that are.
@@ -57,10 +60,11 @@ interface Logged {
   readonly bare: ReadonlySet<ErasureId>;
 }
 
-async function loggedIn({ erasureLog }: LackingServices): Promise<Logged> {
+async function loggedIn({ erasureLog }: LackingServices, isEnded: () => boolean): Promise<Logged> {
   const said = new Map<ErasureId, number>();
   const bare = new Set<ErasureId>();
   for await (const { erasure, buried } of erasureLog.entries()) {
+    if (isEnded()) break;
     const { erasureId } = erasure;
     if (buried.length > 0) bare.delete(erasureId);
     else if (!said.has(erasureId)) bare.add(erasureId);

@@ -20,6 +20,8 @@ export const EVENT_BYTES_PER_READ = 524_288;
 const PROBES_MAX = 2_000;
 const ROWS_PER_READ = 1_000;
 const SUMMED_TOGETHER = 100;
+/** Each has a page in memory; one after the other, a server would be waited for at each. */
+const SUMS_AT_ONCE = 8;
 
 export type EventServices = Pick<Services, "audiences" | "events" | "tallies" | "log">;
 
@@ -105,13 +107,23 @@ async function readTallies(
   }));
   if (probes.length === 0) return reads;
   const newest = await readNewest(services, workspace, probes);
-  // One after the other: of all that is added up, one page is in memory.
-  for (const [n, one] of probes.entries()) {
-    const { told, isCut } = newest[n] ?? (await readSum(services, workspace, one));
-    reads[one.i]!.told.set(one.form, told);
-    reads[one.i]!.isPartial ||= isCut;
-  }
+  const turn = createTurns();
+  const left = probes.entries();
+  const readOn = async (): Promise<void> => {
+    for (const [n, one] of left) {
+      const { told, isCut } = newest[n] ?? (await readSum(services, workspace, one, turn));
+      reads[one.i]!.told.set(one.form, told);
+      reads[one.i]!.isPartial ||= isCut;
+    }
+  };
+  await Promise.all(Array.from({ length: SUMS_AT_ONCE }, readOn));
   return reads;
+}
+
+/** The embedded store answers at once: two pages in one turn of the event loop would hold up everybody. */
+function createTurns(): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  return () => (last = last.then(() => nextTurn()));
 }
 
 /** What is asked of one tally for the profile of an ask. */
@@ -156,6 +168,7 @@ async function readSum(
   { tallies }: EventServices,
   workspace: WorkspaceId,
   { tallyId, uids, since, ...wanted }: Probe,
+  turn: () => Promise<void>,
 ): Promise<Newest> {
   const listener = createListener({ since, ...wanted });
   const pause = createPause();
@@ -164,13 +177,12 @@ async function readSum(
     // One more than is added up is asked for.
     const limit = Math.min(ROWS_PER_READ, SUMMED_MAX + 1 - heard);
     const page = { hasAmounts: true, since, limit, before };
+    await turn();
     const rows: readonly TallyRow[] = await tallies.newest(workspace, tallyId, uids, page);
     await hearAll(listener, rows.slice(0, SUMMED_MAX - heard), pause);
     heard += rows.length;
     if (heard > SUMMED_MAX || rows.length < limit) return { told: listener.end(), isCut: heard > SUMMED_MAX };
     before = rows.at(-1)!;
-    // The embedded store answers at once, and all of them in one turn of the event loop would hold up everybody.
-    await nextTurn();
   }
 }
 

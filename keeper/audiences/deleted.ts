@@ -1,11 +1,10 @@
 import { publishAll } from "../../commands/audiences/publish.js";
 import type { AudienceSet, AudienceChange } from "../../core/audience/audience.js";
 import { originOf, type Cause, type Entry } from "../../core/audience/seat.js";
-import { isDamaged } from "../../core/errors.js";
 import type { AudienceId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import { describeError } from "../../core/log.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
-import { lookPastDamage } from "./past-damage.js";
+import { lookPastDamage, unlessDamaged } from "./past-damage.js";
 
 const CHANGED: Cause = "changed";
 
@@ -79,16 +78,9 @@ async function lookAt(
   damages: unknown[],
 ): Promise<boolean> {
   const causes = new Map(profileIds.map((profileId) => [profileId, CHANGED]));
-  const looked = await lookPastDamage(deps, workspace, causes, (_, error) => damages.push(error));
+  const looked = await lookPastDamage(deps, workspace, causes, {
+    tell: (_, error) => damages.push(error),
+    alsoUnsaved: true,
+  });
   return [...looked.values()].some((how) => how !== "damaged");
-}
-
-async function unlessDamaged<T>(damages: unknown[], work: () => Promise<T>): Promise<T | null> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    damages.push(error);
-    return null;
-  }
 }

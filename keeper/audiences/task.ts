@@ -11,6 +11,7 @@ import { createDueLooks } from "./due.js";
 import { createMarkLooks, type Turn } from "./marks.js";
 import { lookAtMoved } from "./moved.js";
 import { createParking } from "./parking.js";
+import { unlessDamaged } from "./past-damage.js";
 import { createPauses } from "./pauses.js";
 
 /** `isTended`: something of one workspace went through. `isLate`: something had waited for long, or is not done yet. */
@@ -60,11 +61,14 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     // As long as records come in, whoever looks sees half of a profile.
     if (await deps.catalog.isImporting(workspace)) return hasMoved;
     await publishAll(deps, workspace);
-    const isDue = await lookAtDue(workspace);
-    const isBuilding = await buildPage(deps, workspace, set);
+    const damages: unknown[] = [];
+    const isDue = await unlessDamaged(damages, () => lookAtDue(workspace));
+    const isBuilding = await unlessDamaged(damages, () => buildPage(deps, workspace, set));
     const isEnding = await endDeleted(deps, workspace, set);
-    if (isBuilding || isEnding) round.isLate = true;
-    return hasMoved || isDue || isBuilding || isEnding;
+    if (isBuilding === true || isEnding) round.isLate = true;
+    // Now that each of them had its turn.
+    if (damages.length > 0) throw damages[0];
+    return hasMoved || isDue === true || isBuilding === true || isEnding;
   };
 
   const away = (): unknown => marking.away() ?? tending.away();

@@ -11,17 +11,29 @@ import { createAudienceTask } from "../../keeper/audiences/task.js";
 const STAYS = "a damaged profile stays in its audiences";
 const UNFOLLOWED = "no audiences follow a damaged identifier";
 
+const building = (): Audience => ({
+  audienceId: newId<AudienceId>(),
+  name: "one",
+  text: "{}",
+  rule: { kind: "and", parts: [] },
+  version: 1,
+  createdAt: 1,
+  build: newBuild("built"),
+});
+
 /** Five profiles, whom looks judge by no audience: they read nothing of them but the graph and the seats. */
 function aWorkspace() {
   const workspace = newId<WorkspaceId>();
   const people = Array.from({ length: 5 }, () => newId<ProfileId>());
   /** Whose seats cannot be read, and whom the graph cannot read. */
-  const damaged = { seats: new Set<ProfileId>(), graph: new Set<ProfileId>() };
+  const damaged = { seats: new Set<ProfileId>(), graph: new Set<ProfileId>(), feed: false, walk: false };
   const requireWhole = (asked: readonly ProfileId[], its: ReadonlySet<ProfileId>): void => {
     if (asked.some((one) => its.has(one))) throw new AppError("damaged", "A page of the file is damaged.");
   };
   const due = new Set<ProfileId>();
   const lines: string[] = [];
+  /** Otherwise looks judge by none. */
+  let isShown = false;
   const saved = new Set<ProfileId>();
   let marks: readonly Mark[] = [];
   let set: AudienceSet = {
@@ -46,11 +58,14 @@ function aWorkspace() {
         requireWhole(ids, damaged.graph);
         return ids.map((profileId) => ({ profileId, size: 1, members: [] }));
       },
-      walk: async () => people.map((profileId) => ({ profileId })),
+      walk: async () => {
+        requireWhole(people, damaged.walk ? new Set(people) : new Set());
+        return people.map((profileId) => ({ profileId }));
+      },
     },
     audiences: {
       watching: async ({ after }: { readonly after: WorkspaceId | null }) => (after === null ? [workspace] : []),
-      audiences: async () => ({ ...set, audiences: [] }),
+      audiences: async () => (isShown ? set : { ...set, audiences: [] }),
       changeAudiences: async (_: WorkspaceId, change: (current: AudienceSet) => Partial<AudienceSet> | null) =>
         (set = { ...set, ...change(set) }),
     },
@@ -63,6 +78,7 @@ function aWorkspace() {
         return ids.map((profileId) => ({ profileId, memberships: [], due: null }));
       },
       save: async (_: WorkspaceId, __: string, saves: readonly SeatSave[]) => {
+        requireWhole(people, damaged.feed ? new Set(people) : new Set());
         for (const { seat } of saves) {
           saved.add(seat.profileId);
           due.delete(seat.profileId);
@@ -89,18 +105,13 @@ function aWorkspace() {
       for (let n = 0; n < count; n += 1) inMs = await task.step();
       return inMs;
     },
+    build: () => {
+      isShown = true;
+      set = { ...set, audiences: [building()] };
+    },
     /** Whether a page of profiles that has all of them ends the build of an audience. */
     isBuilt: async () => {
-      const audience: Audience = {
-        audienceId: newId<AudienceId>(),
-        name: "one",
-        text: "{}",
-        rule: { kind: "and", parts: [] },
-        version: 1,
-        createdAt: 1,
-        build: newBuild("built"),
-      };
-      set = { ...set, audiences: [audience] };
+      set = { ...set, audiences: [building()] };
       await buildPage(deps, workspace, set);
       return set.audiences[0]!.build === null;
     },
@@ -129,6 +140,23 @@ describe("Profiles on a damaged page", () => {
       assert.deepEqual(saved(), [people[0], ...people.slice(2)]);
       assert.deepEqual(lines, [STAYS]);
     });
+
+  it("are not passed over where what is damaged is not theirs, such as the end of the feed", async () => {
+    const { damaged, isBuilt, saved, mark, marks, steps } = aWorkspace();
+    damaged.feed = true;
+    await assert.rejects(isBuilt(), /cannot be saved/);
+    mark();
+    await steps(1);
+    assert.deepEqual([saved(), marks()], [[], 5]);
+  });
+
+  it("keep no deleted audience because another one cannot be built", async () => {
+    const { damaged, build, deleted, steps } = aWorkspace();
+    damaged.walk = true;
+    build();
+    await steps(1);
+    assert.equal(deleted(), 0);
+  });
 
   it("keep no deleted audience because they are due, and are not looked at all the time", async () => {
     const { people, damaged, due, deleted, saved, steps, lines } = aWorkspace();
