@@ -193,8 +193,10 @@ function createIntake(opened: Opened) {
       .reduce((sum, one) => sum + one.prefetchCount, 0);
   /** One after the other: the acknowledgements are held meanwhile. */
   const cancelling = createTurns();
-  const stop = (is: (one: Consuming) => boolean): Promise<void> =>
-    cancelling(async () => {
+  /** Answers the queues that are no longer subscribed to by this; the broker may have ended some of them meanwhile. */
+  const stop = async (is: (one: Consuming) => boolean): Promise<readonly string[]> => {
+    const stopped: string[] = [];
+    await cancelling(async () => {
       // A message on its way to a consumer that is being cancelled would go back to the queue and look like a crash. So first nothing
       // is acknowledged, for which the broker would hand out more, until what it hands out already is here.
       for (const one of acks) one.hold();
@@ -202,13 +204,16 @@ function createIntake(opened: Opened) {
         await quiet();
         for (const one of [...consuming].filter(is)) {
           await channels[laneOf(one.source)].basicCancel(one.consumerTag);
-          consuming.delete(one);
+          // The broker tells of a queue that was deleted before it answers.
+          if (consuming.delete(one)) stopped.push(one.queue);
         }
         await intake.caughtUp();
       } finally {
         for (const one of acks) one.release();
       }
     });
+    return stopped;
+  };
   /** At the end of each line. Together they hand out as much as the main queue. */
   const join = async (queues: readonly string[], count: number): Promise<void> => {
     const each = Math.max(1, Math.floor(allOf("main") / Math.max(1, count)));
@@ -230,8 +235,9 @@ function createIntake(opened: Opened) {
       const standing = partitions();
       if (!standing.includes(partition)) return;
       // It waits until what is on its way to the end of a line stands there, so two at once leave one consumer.
-      await stop(({ queue }) => queue === partition);
-      if (isOpen) await join([partition], standing.length);
+      const stopped = await stop(({ queue }) => queue === partition);
+      // To subscribe to a queue that was deleted would end the channel, and all that it delivered would count as a crash.
+      if (isOpen) await join(stopped, standing.length);
     },
     join: async (queues) => {
       const standing = partitions();
@@ -255,9 +261,9 @@ function createIntake(opened: Opened) {
       );
       await nextTurn();
     },
-    cancel: (sources) => {
+    cancel: async (sources) => {
       for (const source of sources) cancelled.add(source);
-      return stop(({ source }) => sources.includes(source));
+      await stop(({ source }) => sources.includes(source));
     },
     close: async () => {
       for (const one of acks) one.flush();

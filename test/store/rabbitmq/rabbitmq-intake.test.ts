@@ -6,7 +6,7 @@ import { openIntake, type Incoming } from "../../../store/rabbitmq/consumer/inta
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 
 /** A channel that answers late: a consumer has the prefetch that came before it. */
-function aChannel(consumeMs = 2) {
+function aChannel(consumeMs = 2, whileCancelling: (queue: string) => void = () => undefined) {
   const prefetchOf = new Map<string, number>();
   /** The queue of each consumer, the one that came last at the end. */
   const standing: string[] = [];
@@ -34,6 +34,7 @@ function aChannel(consumeMs = 2) {
     },
     basicCancel: async (tag: string) => {
       await sleep(2);
+      whileCancelling(queueOf.get(tag)!);
       standing.splice(standing.indexOf(queueOf.get(tag)!), 1);
     },
     close: async () => {
@@ -183,5 +184,23 @@ describe("What a worker takes of RabbitMQ", () => {
     cancelled(names.main);
     await intake.ended;
     assert.deepEqual([intake.isOpen(), acknowledged], [false, [1]]);
+  });
+
+  it("goes on where a partition is deleted while it goes behind in its line", async () => {
+    for (const isBefore of [true, false]) {
+      const { cancelled, standing, connection } = aChannel(2, (queue) => {
+        if (!isBefore && queue === "b") cancelled("b");
+      });
+      const connections = { express: aChannel().connection, others: connection };
+      const names = namesOf("test");
+      const onDelivery = (): void => undefined;
+      const intake = await openIntake({ connections, names, partitions: ["a", "b"], prefetch, onDelivery });
+      const going = intake.goBehind("b");
+      if (isBefore) cancelled("b");
+      await going;
+      assert.deepEqual([intake.isOpen(), intake.partitions()], [true, ["a"]]);
+      assert.equal(standing.lastIndexOf("b") <= standing.indexOf("b"), true, "it is not subscribed to again");
+      await intake.close();
+    }
   });
 });
