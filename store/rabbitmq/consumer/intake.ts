@@ -79,7 +79,7 @@ export async function openIntake(deps: IntakeDeps): Promise<Intake> {
   const consuming = new Set<Consuming>();
   const handed = new Set<string>();
   const cancelled = new Set<QueueRole>();
-  const inTurn = createTurns();
+  const inTurn = createSequence();
   const consume = async (source: QueueRole, queue: string, prefetchCount: number): Promise<void> => {
     if (cancelled.has(source)) return;
     const channel = channels[laneOf(source)];
@@ -137,13 +137,13 @@ interface Opened {
   readonly handed: Set<string>;
   readonly cancelled: Set<QueueRole>;
   readonly subscribe: (source: QueueRole, queue: string, prefetchCount: number) => Promise<void>;
-  readonly inTurn: Turns;
+  readonly inTurn: InTurn;
 }
 
-type Turns = (work: () => Promise<void>) => Promise<void>;
+type InTurn = (work: () => Promise<void>) => Promise<void>;
 
 /** One after the other, whether or not the one before went well. */
-function createTurns(): Turns {
+function createSequence(): InTurn {
   let last: Promise<void> = Promise.resolve();
   return (work) => {
     const done = after(last, work);
@@ -192,7 +192,7 @@ function createIntake(opened: Opened) {
       .filter((one) => one.source === source && !isPartition(one))
       .reduce((sum, one) => sum + one.prefetchCount, 0);
   /** One after the other: the acknowledgements are held meanwhile. */
-  const cancelling = createTurns();
+  const cancelling = createSequence();
   /** Answers the queues that are no longer subscribed to by this; the broker may have ended some of them meanwhile. */
   const stop = async (is: (one: Consuming) => boolean): Promise<readonly string[]> => {
     const stopped: string[] = [];
