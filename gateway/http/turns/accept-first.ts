@@ -3,10 +3,11 @@ import type { RequestListener, Server } from "node:http";
 /** So many connections are taken before the requests that came meanwhile are handled, so that a flood of connections holds up nobody. */
 const ACCEPTED_PER_ROUND = 64;
 /**
- * And no longer than this: what else a turn of the loop does may take its time. Of the processor, because while no request begins the turns
- * become short: a process with a tenth of a core has two turns in 200 ms, and a clock on the wall would end each round at its second.
+ * And no longer than this, of the processor: what else a turn of the loop does may take its time. As no request begins meanwhile, what was
+ * begun is soon done, and then turns are short. A process with a tenth of a core has two turns in 200 ms of the clock: by that, each round
+ * would end with its second connection.
  */
-const ROUND_CPU_MS = 250;
+const ROUND_CPU_MS = 1_000;
 
 /**
  * Takes the connections that wait in the operating system before it handles requests. Each turn of the event loop accepts one
