@@ -7,6 +7,7 @@ import { emptyFacet, addFacets } from "../../core/profile/fold.js";
 import type { Folded } from "../../core/profile/fold-events.js";
 import { FACET_BYTES_PER_READ } from "../search/facets.js";
 import type { Services } from "../services.js";
+import { nextLimit } from "./pace.js";
 
 /** An identifier of a profile, with what its own events say. */
 export interface ExportedMember extends RestoredMember {
@@ -32,7 +33,8 @@ export interface ProfilePlace {
   readonly uid: Uid | null;
 }
 
-const PROFILES_PER_READ = 100;
+/** A walk has all members of those that it meets: they may have 400 KB each. */
+const PACE = { least: 10, most: 100 };
 /** Of a profile with more, or with larger facets than have room together, a part is read at a time. */
 const MEMBERS_MAX = 100;
 const FACETS_PER_PART = 200;
@@ -49,18 +51,29 @@ export async function* exportProfiles(
   after: ProfilePlace | null,
 ): AsyncGenerator<readonly ExportedProfile[], void> {
   if (after?.uid) yield* exportLarge(services, workspace, after.profileId, after.uid);
-  for (let last = after?.profileId ?? null; ;) {
-    const page = { limit: PROFILES_PER_READ, after: last, membersMax: MEMBERS_MAX };
+  for (let last = after?.profileId ?? null, limit = PACE.least; ;) {
+    const page = { limit, after: last, membersMax: MEMBERS_MAX };
     const found = await services.identity.walk(workspace, page);
     for (const some of portions(found)) {
       const [first] = some;
       if (first?.members === null) yield* exportLarge(services, workspace, first.profileId, null);
       else yield* exportSmall(services, workspace, some);
     }
-    if (found.length < PROFILES_PER_READ) return;
+    if (found.length < limit) return;
     last = found.at(-1)!.profileId;
+    limit = nextLimit(PACE, found.length, bytesOf(found));
   }
 }
+
+/** Of the text of their members, about. */
+function bytesOf(profiles: readonly WalkedProfile[]): number {
+  let bytes = 0;
+  for (const { members } of profiles)
+    for (const { identifier } of members ?? []) bytes += MEMBER_BYTES + Buffer.byteLength(identifier.value);
+  return bytes;
+}
+/** Of one, beside the value of its identifier. */
+const MEMBER_BYTES = 100;
 
 /** Those whose facets are read together; a large one stands alone. */
 function* portions(found: readonly WalkedProfile[]): Generator<readonly WalkedProfile[]> {

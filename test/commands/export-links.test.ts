@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { exportLinks, type LinkPlace } from "../../commands/exports/links.js";
+import type { LinkPlace } from "../../commands/exports/link-records.js";
+import { exportLinks } from "../../commands/exports/links.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import { pairKey, type LinkState } from "../../core/identity/model.js";

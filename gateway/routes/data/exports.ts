@@ -2,7 +2,8 @@ import { Type, type TSchema } from "typebox";
 import { exportCatalog } from "../../../commands/exports/catalog.js";
 import { exportChanges } from "../../../commands/exports/changes.js";
 import { exportEvents } from "../../../commands/exports/events.js";
-import { exportLinks, type LinkPlace, type LinkRecord, type TAKING } from "../../../commands/exports/links.js";
+import type { LinkPlace, LinkRecord, TAKING } from "../../../commands/exports/link-records.js";
+import { exportLinks } from "../../../commands/exports/links.js";
 import { exportProfiles, type ProfilePlace } from "../../../commands/exports/profiles.js";
 import type { Services } from "../../../commands/services.js";
 import type { ChangeId, EventId, ForbiddenPairId, ProfileId, Uid } from "../../../core/ids.js";
@@ -53,12 +54,32 @@ const exportRoute = <Record>({ name, line, read, position, show, description, ..
     responses: { 200: Type.Union([line, END]) },
     handle: async (context) => {
       const { after, cursorOf } = context.page;
-      const parts = async function* () {
-        for await (const part of read(context, after)) yield part.map((one) => show(one, cursorOf(position(one))));
-      };
-      return { parts: parts() };
+      return { parts: portions(read(context, after), (one) => show(one, cursorOf(position(one)))) };
     },
   });
+
+/** So much of a part is written in one turn of the event loop, about: what was read together may be far more. */
+const PORTION_BYTES = 262_144;
+
+async function* portions<Record>(
+  parts: AsyncIterable<readonly Record[]>,
+  lineOf: (one: Record) => string | Buffer,
+): AsyncGenerator<readonly (string | Buffer)[], void> {
+  for await (const part of parts) {
+    let lines: (string | Buffer)[] = [];
+    let bytes = 0;
+    for (const one of part) {
+      const line = lineOf(one);
+      lines.push(line);
+      bytes += Buffer.byteLength(line);
+      if (bytes < PORTION_BYTES) continue;
+      yield lines;
+      [lines, bytes] = [[], 0];
+    }
+    // A part without any comes along: behind each, the export waits for its turn.
+    if (lines.length > 0 || part.length === 0) yield lines;
+  }
+}
 
 /** Data out, in lines. */
 export const exportRoutes = (services: Services): readonly Route[] => [

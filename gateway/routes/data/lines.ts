@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { Type } from "typebox";
 import type { DamagedEvent } from "../../../commands/exports/events.js";
-import type { LinkRecord } from "../../../commands/exports/links.js";
+import type { LinkRecord } from "../../../commands/exports/link-records.js";
 import type { ExportedMember, ExportedProfile } from "../../../commands/exports/profiles.js";
 import type { StoredEvent } from "../../../core/event/event.js";
 import { showInstant, showTime } from "../../../core/event/time.js";

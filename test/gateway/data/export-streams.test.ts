@@ -5,12 +5,17 @@ import express from "express";
 import { listen } from "../../../app/listen.js";
 import { AppError } from "../../../core/errors.js";
 import { newId, type WorkspaceId } from "../../../core/ids.js";
+import type { Services } from "../../../commands/services.js";
 import { createServer } from "../../../gateway/http/server.js";
 import { createShutdown } from "../../../gateway/http/stopping.js";
+import type { Context, Lines } from "../../../gateway/route.js";
+import { exportRoutes } from "../../../gateway/routes/data/exports.js";
 import { sendLines, type Sent } from "../../../gateway/stream/send.js";
 import { createSlots } from "../../../gateway/stream/slots.js";
 import { isAppError } from "../../support/errors.js";
 import { eventually } from "../../support/eventually.js";
+import { aWorkspace, anIdentifier } from "../../support/identity/fixtures.js";
+import { aChange } from "../../support/identity/plans.js";
 
 const MIB = 1_048_576;
 const STALLED_MS = 300;
@@ -125,6 +130,35 @@ describe("An answer of any length", () => {
     const end = { type: "end", complete: false, lines: lines.length - 1, reason: "shutting_down" };
     assert.deepEqual(JSON.parse(lines.at(-1)!), end);
     assert.deepEqual([sent?.outcome, closed], ["stopped", 1]);
+  });
+});
+
+describe("An export of large changes", () => {
+  it("writes a few hundred KB at a time, whatever is read together; nothing is a part of its own", async () => {
+    const identifiers = Array.from({ length: 20 }, (_, n) => anIdentifier(`${n}${"\u{1F600}".repeat(1_000)}`));
+    let rest = Array.from({ length: 40 }, () => aChange({ identifiers })).concat(
+      Array.from({ length: 8 }, () => aChange()),
+    );
+    const expected = rest.length;
+    const changes = async (...[, , { limit }]: Parameters<Services["identity"]["changes"]>) => {
+      const found = rest.slice(0, limit);
+      rest = rest.slice(limit);
+      return found;
+    };
+    const services = { identity: { changes } } as unknown as Services;
+    const route = exportRoutes(services).find(({ path }) => path === "/v1/exports/changes")!;
+    const page = { after: null, cursorOf: () => "p" };
+    const { parts } = (await route.handle({ workspace: aWorkspace(), page } as unknown as Context)) as Lines;
+    let lines = 0;
+    const sizes: number[] = [];
+    for await (const part of parts) {
+      lines += part.length;
+      sizes.push(Buffer.byteLength(part.join("")));
+    }
+    assert.equal(lines, expected);
+    assert.ok(Math.max(...sizes) < MIB / 2, `${Math.max(...sizes)} bytes at a time`);
+    // The last read found nothing.
+    assert.equal(sizes.at(-1), 0);
   });
 });
 
