@@ -3,7 +3,7 @@ import { open, stat, truncate, type FileHandle } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError, AwayError, backOff, problemOf, retryAfterMs } from "../../client/http.js";
 import { CliError, EXIT } from "../fail.js";
-import { EXPORT_LINE_BYTES_MAX, linesOf, rawLinesOf } from "../import/lines.js";
+import { EXPORT_LINE_BYTES_MAX, linesOf, rawLinesOf, withoutReturn } from "../import/lines.js";
 import { OWN_FILE } from "./folder.js";
 import { endIn, type Kind } from "./kinds.js";
 
@@ -67,7 +67,8 @@ async function whatIsHeld(file: string): Promise<Held> {
   for await (const line of rawLinesOf(createReadStream(file), EXPORT_LINE_BYTES_MAX)) {
     const next = bytes + line.bytes.length + LINE_FEED.length;
     if (next > exists.size) break;
-    const read = heldBehind(held, line.bytes, file);
+    // One that others have loaded may have empty lines.
+    const read = withoutReturn(line.bytes).length === 0 ? held : heldBehind(held, line.bytes, file);
     if (read === null) break;
     held = read;
     bytes = next;

@@ -38,7 +38,7 @@ interface Export<Record> {
 
 const ABOUT =
   "NDJSON: one object per line. The last line has `type: end`, and says whether the export is `complete`: " +
-  "without this line, it is not. To continue an export, send the `position` of the last line that you have as `?after=`. ";
+  "without this line, it is not. Skip empty lines: they come while there is nothing to write. To continue an export, send the `position` of the last line that you have as `?after=`. ";
 
 const exportRoute = <Record>({ name, line, read, position, show, description, ...described }: Export<Record>): Route =>
   route({

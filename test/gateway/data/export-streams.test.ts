@@ -31,6 +31,7 @@ describe("An answer of any length", () => {
   let partBytes: number;
   let partsMax: number;
   let pauseMs: number;
+  let quietMs: number;
   const shutdown = createShutdown();
   const line = (bytes: number): string => JSON.stringify("x".repeat(bytes));
   async function* parts() {
@@ -49,7 +50,7 @@ describe("An answer of any length", () => {
   app.use((request, response) => {
     const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
     const isStopping = () => shutdown.begun.aborted;
-    sendLines({ request, response, lines: { parts: parts() }, turn, isStopping }).then(
+    sendLines({ request, response, lines: { parts: parts() }, turn, isStopping, quietMs }).then(
       (one) => (sent = one),
       () => response.writeHead(500).end(),
     );
@@ -66,6 +67,7 @@ describe("An answer of any length", () => {
   });
   beforeEach(() => {
     [made, closed, sent, failAfter, partBytes, partsMax, pauseMs] = [0, 0, null, -1, 1_000, 3, 0];
+    quietMs = 10_000;
   });
   const get = (): Promise<Response> => fetch(`http://127.0.0.1:${port}/`);
 
@@ -120,6 +122,35 @@ describe("An answer of any length", () => {
       leaving.abort();
       await eventually("it is given up", () => sent?.outcome === "cut" && closed === 1);
     });
+
+  for (const coding of ["gzip", "identity"])
+    for (const [what, bytes] of [
+      ["finds nothing to write", 0],
+      ["finds little", 10],
+    ] as const)
+      it(`is never silent for long where it ${what}: proxies would end it, and a new try would do so again: ${coding}`, async () => {
+        [pauseMs, partsMax, partBytes, quietMs] = [5, 10_000, bytes, 50];
+        const leaving = new AbortController();
+        const headers = { "Accept-Encoding": coding };
+        const answer = await fetch(`http://127.0.0.1:${port}/`, { signal: leaving.signal, headers });
+        const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+        let text = "";
+        for (let n = 0; n < 3; n++) text += Buffer.from((await reader.read()).value!).toString();
+        assert.ok(made < 1_000, `${made} parts in silence`);
+        if (bytes === 0) assert.match(text, /^\n+$/);
+        else assert.deepEqual([...new Set(text.trimEnd().split("\n"))], [line(bytes)]);
+        leaving.abort();
+        await eventually("it is given up", () => sent?.outcome === "cut" && closed === 1);
+      });
+
+  it("counts no empty line, and has none where it wrote others", async () => {
+    [pauseMs, partsMax, partBytes, quietMs] = [5, 20, 0, 10];
+    const [empty, end, ...rest] = (await (await get()).text()).split(/\n(?=\{)/);
+    assert.match(empty!, /^\n+$/);
+    assert.deepEqual([JSON.parse(end!), rest], [{ type: "end", complete: true, lines: 0 }, []]);
+    partBytes = 10;
+    assert.equal((await (await get()).text()).trimEnd().split("\n").length, partsMax + 1);
+  });
 
   // The last one, because a shutdown is for ever.
   it("ends in order when the process shuts down: the last line says that there is more", async () => {

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { download } from "../../cli/export/download.js";
+import { useFolder } from "../support/cli.js";
+
+const line = (n: number): string => `${JSON.stringify({ type: "link", position: `p${n}`, n })}\n`;
+const end = (lines: number): string => `${JSON.stringify({ type: "end", complete: true, lines })}\n`;
+
+describe("What onym export loads", () => {
+  const folder = useFolder();
+  let answer: (after: string | null, response: http.ServerResponse) => void;
+  let asked: (string | null)[];
+  const server = http.createServer((request, response) => {
+    const after = new URL(request.url!, "http://a").searchParams.get("after");
+    asked.push(after);
+    answer(after, response);
+  });
+  before((done) => void server.listen(0, "127.0.0.1", done));
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  beforeEach(() => {
+    asked = [];
+  });
+  const load = (file: string) => {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return download({ url, key: "k" }, "links", file, { retryMs: 20_000, took: () => {} });
+  };
+
+  it("has no empty lines; a file that has some, because others loaded it, is not begun anew", async () => {
+    answer = (after, response) => response.end(after === null ? `${line(1)}\n\n${line(2)}\n${end(2)}` : "");
+    const file = folder.file("links.ndjson", "");
+    assert.deepEqual(await load(file), { lines: 2, damaged: 0, position: "p2", isComplete: true });
+    assert.equal(readFileSync(file, "utf8"), line(1) + line(2) + end(2));
+    const others = folder.file("others.ndjson", `${line(1)}\n\r\n${line(2)}\n`);
+    answer = (_, response) => response.end(line(3) + end(1));
+    await load(others);
+    assert.deepEqual(asked, [null, "p2"]);
+    assert.equal(readFileSync(others, "utf8"), `${line(1)}\n\r\n${line(2)}\n${line(3)}${end(3)}`);
+  });
+});
