@@ -5,6 +5,7 @@ import type { Http } from "../../client/http.js";
 import { all, pages, write, type Command, type Context } from "../command.js";
 import { differences } from "../differences.js";
 import { CliError, EXIT, usage, type Exit } from "../fail.js";
+import { requireExact } from "../json.js";
 import { flagIn, textIn } from "../options.js";
 
 interface Schema {
@@ -128,7 +129,10 @@ function filesIn(places: readonly string[]): readonly SchemaFile[] {
   if (files.length === 0) throw new CliError(EXIT.refused, `${places.join(", ")}: holds no ${END} file`);
   return files.map((file) => {
     try {
-      return { file, schemaId: path.basename(file, END), schema: JSON.parse(readFileSync(file, "utf8")) as unknown };
+      const bytes = readFileSync(file);
+      const schema = JSON.parse(bytes.toString()) as unknown;
+      requireExact(bytes);
+      return { file, schemaId: path.basename(file, END), schema };
     } catch (error) {
       throw named(file, error);
     }

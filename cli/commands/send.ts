@@ -1,8 +1,8 @@
 import { createClient, ApiError, type Client, type NewEvent } from "../../client/client.js";
-import { scanJson } from "../../core/json/scan.js";
 import { read, type Command, type Context } from "../command.js";
 import { CliError, EXIT, usage, type Exit } from "../fail.js";
 import { linesOf } from "../import/lines.js";
+import { requireExact } from "../json.js";
 import { flagIn, textIn } from "../options.js";
 import { plain } from "../show.js";
 
@@ -58,16 +58,11 @@ async function check({ http, print }: Context, { schema_id, payload, timestamp =
 
 const now = (): string => new Date().toISOString();
 
-/** Beyond every depth that a service can be set to take. */
-const DEPTH_MAX = 1_000;
-
 function payloadIn(text: string): NewEvent["payload"] {
   const value = valueIn(text);
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new CliError(EXIT.refused, "the payload is not a JSON object");
-  // It is written anew for the request, so the service would not see that a long number was rounded, or a name stood twice.
-  const { problem } = scanJson(Buffer.from(text), DEPTH_MAX);
-  if (problem !== null) throw new CliError(EXIT.refused, plain(`${problem.path}: ${problem.message}`));
+  requireExact(Buffer.from(text));
   return value as NewEvent["payload"];
 }
 
