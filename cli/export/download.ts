@@ -154,7 +154,10 @@ async function write(
       // Of all the lines of the file, not of this answer.
       const shown = end === null ? line : Buffer.from(JSON.stringify({ ...end, lines: now.lines }));
       if (end?.complete === false) break;
-      now = end === null ? heldBehind(now, line, "the answer")! : { ...now, isComplete: true };
+      const next = end === null ? heldBehind(now, line, "the answer") : { ...now, isComplete: true };
+      // Where the connection is all that says how long an answer is, one that breaks ends in order.
+      if (next === null) break;
+      now = next;
       waiting.push(Buffer.from(shown), LINE_FEED);
       bytes += shown.length;
       if (bytes >= WRITE_BYTES) await flush();
