@@ -34,11 +34,15 @@ function callsOf({ name, distinctId, properties, base }: Read): readonly JsonObj
     const ids = { userId: distinctId, ...(anonymousId !== null && anonymousId !== distinctId && { anonymousId }) };
     return [{ type: "identify", ...base, ...ids, traits, properties }];
   }
+  const isUser = isIdentified(distinctId, properties);
   if (name === "$create_alias") {
-    const previousId = textOf(properties["alias"]);
-    return previousId === null ? [] : [{ type: "alias", ...base, userId: distinctId, previousId, properties }];
+    const alias = textOf(properties["alias"]);
+    if (alias === null) return [];
+    // A browser names the visitor until now by the distinct id, and the user by the alias.
+    const ids = isUser ? { userId: distinctId, previousId: alias } : { userId: alias, previousId: distinctId };
+    return [{ type: "alias", ...base, ...ids, properties }];
   }
-  const ids = isIdentified(distinctId, properties) ? { userId: distinctId } : { anonymousId: distinctId };
+  const ids = isUser ? { userId: distinctId } : { anonymousId: distinctId };
   if (name === "$set") return [{ type: "identify", ...base, ...ids, traits, properties }];
   const call = { ...callOf(name, properties), ...base, ...ids };
   if (Object.keys(traits).length === 0) return [call];
