@@ -58,7 +58,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const limit = createLimit(signal, timeoutMs);
     try {
       const addresses = await Promise.race([addressesOf(hostOf(url), limit.signal), rejectionOf(limit.signal)]);
-      return await exchange(url, addresses, message, limit.signal);
+      return await exchange(url, connectionTo(addresses, timeoutMs), message, limit.signal);
     } catch (error) {
       return noAnswer(whyOf(error, limit.isOverdue(), timeoutMs));
     } finally {
@@ -100,23 +100,29 @@ const rejectionOf = (signal: AbortSignal): Promise<never> =>
     else signal.addEventListener("abort", abort, { once: true });
   });
 
-/** Rejects where no status came. */
-function exchange(
-  url: URL,
-  addresses: readonly Address[],
-  { headers, body }: Message,
-  signal: AbortSignal,
-): Promise<Posted> {
-  const pinned: LookupFunction = (_name, { all }, callback) => {
+/** Settings of a request. */
+function connectionTo(addresses: readonly Address[], timeoutMs: number) {
+  const lookup: LookupFunction = (_name, { all }, callback) => {
     const [first] = addresses;
     if (all === true) callback(null, [...addresses]);
     else callback(null, first!.address, first!.family);
   };
+  // Node leaves each address but the last one after 250 ms, before the system has sent a lost packet again.
+  const autoSelectFamilyAttemptTimeout = Math.ceil(timeoutMs / (addresses.length + 1));
+  return { agent: false, lookup, autoSelectFamilyAttemptTimeout } as const;
+}
+
+/** Rejects where no status came. */
+function exchange(
+  url: URL,
+  connection: ReturnType<typeof connectionTo>,
+  { headers, body }: Message,
+  signal: AbortSignal,
+): Promise<Posted> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === "https:" ? https : http).request(url, {
+      ...connection,
       method: "POST",
-      agent: false,
-      lookup: pinned,
       signal,
       headers: {
         ...headers,

@@ -6,6 +6,7 @@ import type { Posted } from "../../core/webhook/outbound.js";
 import { createOutbound, type OutboundOptions } from "../../keeper/webhooks/outbound.js";
 import { eventually } from "../support/eventually.js";
 import { startReceiver, type Receiver } from "../support/service/receiver.js";
+import { startSlowReceiver } from "../support/service/slow-receiver.js";
 
 const MIB = 1_048_576;
 
@@ -107,6 +108,21 @@ describe("What posts to the addresses of webhooks", () => {
     assert.equal(receiver.received.length, 1);
     // Also where the address was allowed when the webhook was made.
     assert.deepEqual(await post("https://192.168.1.1/", { allowsPrivate: false }), refused);
+  });
+
+  it("reaches a receiver whose connection takes a second, also where its other address cannot be reached", async () => {
+    const slow = await startSlowReceiver();
+    const resolve = async () => [
+      { address: "127.0.0.1", family: 4 },
+      { address: "::1", family: 6 },
+    ];
+    try {
+      const posted = post(`http://hook.example:${slow.port}/`, { resolve, timeoutMs: 15_000 });
+      setTimeout(slow.accept, 500);
+      assert.deepEqual(await posted, { status: 200, error: null, retryAfter: null });
+    } finally {
+      await slow.close();
+    }
   });
 
   it("goes to no link-local address and to no metadata of a cloud, where private addresses are allowed too", async () => {
