@@ -39,16 +39,27 @@ export function createNames({
     const cancel = (): void => resolver.cancel();
     signal.addEventListener("abort", cancel);
     try {
-      for (const one of fullNames(await textOf(resolverFile), name)) {
-        signal.throwIfAborted();
-        const found = await ask(resolver, one);
-        if (found.length > 0) return found;
-      }
+      return await firstOf(resolver, fullNames(await textOf(resolverFile), name), signal);
     } finally {
       signal.removeEventListener("abort", cancel);
     }
-    throw Object.assign(new Error("No address has this name."), { code: "ENOTFOUND" });
   };
+}
+
+/** A failure that a name server answers is one of this name: a search domain may be none of its own. Silence ends the search. */
+async function firstOf(resolver: Resolver, names: readonly string[], signal: AbortSignal): Promise<readonly Address[]> {
+  let failure: unknown = null;
+  for (const one of names) {
+    signal.throwIfAborted();
+    try {
+      const found = await ask(resolver, one);
+      if (found.length > 0) return found;
+    } catch (error) {
+      if (!isAnswered(error)) throw error;
+      failure ??= error;
+    }
+  }
+  throw failure ?? Object.assign(new Error("No address has this name."), { code: "ENOTFOUND" });
 }
 
 /** A system without the file says nothing in it. */
@@ -92,7 +103,6 @@ async function ask(resolver: Resolver, name: string): Promise<readonly Address[]
   return found;
 }
 
-const isNone = (reason: unknown): boolean => {
-  const { code } = reason as NodeJS.ErrnoException;
-  return code === "ENOTFOUND" || code === "ENODATA";
-};
+const codeOf = (reason: unknown): string => (reason as NodeJS.ErrnoException).code ?? "";
+const isNone = (reason: unknown): boolean => ["ENOTFOUND", "ENODATA"].includes(codeOf(reason));
+const isAnswered = (reason: unknown): boolean => ["ESERVFAIL", "EREFUSED", "ENOTIMP"].includes(codeOf(reason));

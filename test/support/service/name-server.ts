@@ -2,8 +2,9 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { isIP, isIPv4 } from "node:net";
 
-/** What a name server says of each name: addresses, and names that it stands for. It is silent where it is told to be. */
-export type Zone = Readonly<Record<string, readonly string[] | "silent">>;
+/** What a name server says of each name: addresses, and names that it stands for. It is silent, or fails, where it is told to. */
+export type Zone = Readonly<Record<string, readonly string[] | Failing>>;
+type Failing = "silent" | keyof typeof FAILURES;
 
 export interface NameServer {
   /** As `setServers` takes it. */
@@ -16,6 +17,7 @@ export interface NameServer {
 const HEADER_BYTES = 12;
 const [A, CNAME, AAAA] = [1, 5, 28];
 const NO_SUCH_NAME = 3;
+const FAILURES = { servfail: 2, refused: 5 } as const;
 
 /** On this machine, by UDP. */
 export async function startNameServer(zone: Zone): Promise<NameServer> {
@@ -28,7 +30,7 @@ export async function startNameServer(zone: Zone): Promise<NameServer> {
     if (said === "silent") return;
     const records = recordsOf(zone, name, type);
     const header = Buffer.from(query.subarray(0, HEADER_BYTES));
-    header.writeUInt16BE(0x8180 | (said === undefined ? NO_SUCH_NAME : 0), 2);
+    header.writeUInt16BE(0x8180 | codeOf(said), 2);
     header.writeUInt16BE(records.length, 6);
     header.writeUInt32BE(0, 8);
     socket.send(Buffer.concat([header, query.subarray(HEADER_BYTES, end), ...records]), from.port, from.address);
@@ -41,6 +43,11 @@ export async function startNameServer(zone: Zone): Promise<NameServer> {
     close: () => new Promise((resolve) => socket.close(() => resolve())),
   };
 }
+
+const codeOf = (said: Zone[string] | undefined): number => {
+  if (said === undefined) return NO_SUCH_NAME;
+  return said === "servfail" || said === "refused" ? FAILURES[said] : 0;
+};
 
 function questionOf(query: Buffer) {
   const labels: string[] = [];
@@ -55,7 +62,7 @@ function questionOf(query: Buffer) {
 /** Those of the names that it stands for behind it. */
 function recordsOf(zone: Zone, name: string, type: number): readonly Buffer[] {
   const said = zone[name];
-  if (said === undefined || said === "silent") return [];
+  if (said === undefined || typeof said === "string") return [];
   return said.flatMap((one) => {
     if (isIP(one) === 0) return [recordOf(name, CNAME, nameBytes(one)), ...recordsOf(zone, one, type)];
     return type === (isIPv4(one) ? A : AAAA) ? [recordOf(name, type, addressBytes(one))] : [];
