@@ -100,7 +100,7 @@ const isUser = ({ namespace }: Pick<Identifier, "namespace">): boolean => namesp
 const textsOf = (values: readonly unknown[]): readonly string[] => values.map(textOf).filter((text) => text !== null);
 
 /** Each user once, as the service would know them: it never knows what stands for nobody, nor half a character. */
-const storedOf = (values: readonly string[], table: NamespaceTable): readonly string[] =>
+export const storedOf = (values: readonly string[], table: NamespaceTable): readonly string[] =>
   admit(
     values.filter((value) => !HALF_CHARACTER.test(value)).map((value) => ({ path: "", namespace: "user_id", value })),
     table,

@@ -1,6 +1,6 @@
 import type { Http } from "../../client/http.js";
 import type { Identifier } from "../../core/event/event.js";
-import { admit, type GivenIdentifier, type NamespaceTable } from "../../core/identity/namespaces.js";
+import { admit, type Admission, type GivenIdentifier, type NamespaceTable } from "../../core/identity/namespaces.js";
 import type { KeyId, WorkspaceId } from "../../core/ids.js";
 import { extract } from "../../core/schema/extract.js";
 import { compilePlan } from "../../core/schema/plan.js";
@@ -8,7 +8,7 @@ import { openEnvelope } from "../../core/sdk/envelope.js";
 import type { SdkIdentifierSwitches } from "../../core/sdk/item.js";
 import { mapItems } from "../../core/sdk/map.js";
 import { read } from "../command.js";
-import { LOOKUP_MAX, tableOf } from "./aliases.js";
+import { LOOKUP_MAX, storedOf, tableOf } from "./aliases.js";
 import { batchesOf, type Batch, type Target } from "./batches.js";
 import type { Found } from "./item.js";
 import { createMerges, type Merges } from "./merges.js";
@@ -54,6 +54,8 @@ interface Examined {
   readonly type: string;
   readonly at: string | null;
   readonly given: readonly GivenIdentifier[];
+  /** Of an alias. */
+  readonly previous: string | null;
 }
 
 interface Reader {
@@ -91,7 +93,7 @@ export async function surveyOf(
     if (target.member === "batch") survey.checked += batch.items.length;
     else if (survey.items === 0) survey.checked = await checkFirst(http, batch, reject);
     const examined = target.member === "batch" ? examineCalls(batch, reader, reject) : examineEvents(batch, reader);
-    const admitted = examined.map(({ given }) => admit(given, table));
+    const admitted = admitEach(examined, reader);
     if (Object.keys(limits).length > 0)
       await knowProfiles(
         http,
@@ -157,7 +159,7 @@ const limitsOf = (table: NamespaceTable): ReadonlyMap<string, number> =>
 /** By the service's own rules: what it would take for an event, and whom it is about. */
 function examineCalls(
   { items, body }: Batch,
-  { merges, switches }: Reader,
+  { switches }: Reader,
   reject: (place: string, message: string) => void,
 ): readonly Examined[] {
   const bytes = Buffer.from(body);
@@ -177,14 +179,21 @@ function examineCalls(
       return [];
     }
     const { index, type, timestamp: at, identifiers, alias } = one.item;
-    const previous = alias === null ? [] : [previousOf(merges, alias.previous)];
-    return [{ place: items[index]!.place, type, at, given: [...identifiers, ...previous] }];
+    return [{ place: items[index]!.place, type, at, given: identifiers, previous: alias?.previous ?? null }];
   });
 }
 
-function previousOf(merges: Merges, value: string): GivenIdentifier {
-  const isUser = merges.isKnown({ namespace: "user_id", value });
-  return { path: "previousId", namespace: isUser ? "user_id" : "anonymous_id", value };
+/** What the service takes of each. The previous id of an alias is a user's if one of that id is known, or named by a call before it. */
+function admitEach(examined: readonly Examined[], { merges, table }: Reader): readonly Admission[] {
+  const named = new Set<string>();
+  return examined.map(({ given, previous: value }) => {
+    const [user] = value === null ? [] : storedOf([value], table);
+    const isUser = user !== undefined && (named.has(user) || merges.isKnown({ namespace: "user_id", value: user }));
+    const previous = { path: "previousId", namespace: isUser ? "user_id" : "anonymous_id" };
+    const admitted = admit(value === null ? given : [...given, { ...previous, value }], table);
+    for (const { namespace, value: id } of admitted.identifiers) if (namespace === "user_id") named.add(id);
+    return admitted;
+  });
 }
 
 const examineEvents = ({ items }: Batch, { identifiersIn }: Reader): readonly Examined[] =>
@@ -198,7 +207,7 @@ const examineEvents = ({ items }: Batch, { identifiersIn }: Reader): readonly Ex
       readonly timestamp: string;
       readonly payload: unknown;
     };
-    return { place, type, at, given: identifiersIn(payload) };
+    return { place, type, at, given: identifiersIn(payload), previous: null };
   });
 
 /** What the service says of the first events, to find a wrong column before everything is sent. Answers how many it checked. */

@@ -188,26 +188,37 @@ export async function createSides(
   const aliases = items.filter(({ alias }) => alias !== null);
   if (aliases.length === 0) return ({ identifiers }) => ({ named: identifiers, dropped: [] });
   const table = namespaceTable(await catalog.namespaces(workspace));
-  const named = new Map<string, number>();
-  for (const { index, identifiers } of items)
-    for (const { namespace, value } of identifiers)
-      if (namespace === "user_id" && !named.has(value)) named.set(value, index);
-  const asked = [...new Set(aliases.map(({ alias }) => alias!.previous))];
-  const users = asked.map((value) => userOf(value, table));
-  const found = await identity.lookup(
-    workspace,
-    users.map((user, n) => user ?? { namespace: "user_id", value: asked[n]! }),
-  );
-  const known = new Set(asked.filter((_, n) => found[n] !== null && users[n] !== null));
+  const named = await firstNamed(items, table);
+  const users = new Map(aliases.map(({ alias }) => [alias!.previous, userOf(alias!.previous, table)] as const));
+  const asked = [...users].map(([value, user]) => user ?? { namespace: "user_id", value });
+  const found = await identity.lookup(workspace, asked);
+  const known = new Set(asked.filter((_, n) => found[n] !== null).map(({ value }) => value));
   return ({ index, identifiers, alias }) => {
     if (alias === null) return { named: identifiers, dropped: [] };
     const value = alias.previous;
-    const isUser = known.has(value) || (named.get(value) ?? Infinity) < index;
+    const user = users.get(value)?.value;
+    const isUser = user !== undefined && (known.has(user) || (named.get(user) ?? Infinity) < index);
     const previous = { namespace: isUser ? "user_id" : "anonymous_id", value };
     const { dropped } = send === "collect" ? aliasWithinScope(previous, alias.known, table) : { dropped: [] };
     if (dropped.length > 0) return { named: identifiers, dropped };
     return { named: [...identifiers, { path: "previousId", ...previous }], dropped };
   };
+}
+
+/** The users whom the items name, as they would be stored, each with the index of the first that does. */
+async function firstNamed(items: readonly SdkItem[], table: NamespaceTable): Promise<ReadonlyMap<string, number>> {
+  const pause = createPause();
+  const seen = new Set<string>();
+  const named = new Map<string, number>();
+  for (const { index, identifiers } of items)
+    for (const { namespace, value } of identifiers) {
+      if (namespace !== "user_id" || seen.has(value)) continue;
+      seen.add(value);
+      await pause();
+      const user = userOf(value, table);
+      if (user !== null && !named.has(user.value)) named.set(user.value, index);
+    }
+  return named;
 }
 
 /** As it would be stored; null for a value that stands for nobody. */

@@ -179,6 +179,14 @@ describe("onym import", () => {
     );
   });
 
+  it("foresees whom an alias names, however each call writes it", async () => {
+    await workspace.as("owner", "PUT", "/v1/namespaces/user_id", { normalization: "email" });
+    const batch = Array.from({ length: 1_000 }, () => ({ type: "track", event: "A", userId: "Ada@x.de" }));
+    const alias = (previousId: string, userId: string) => ({ type: "alias", previousId, userId });
+    const file = folder.file("who.jsonl", lines(...batch, alias("ADA@x.de", "bob@x.de"), alias("Bob@x.de", "cy@x.de")));
+    assert.deepEqual(at(json(await run(["segment", file, "--dry-run", "--json"])), "identifiers"), { user_id: 3 });
+  });
+
   it("makes links and traits of PostHog's events", async () => {
     const event = (uuid: string, name: string, distinct_id: string, properties: object) => ({
       uuid,

@@ -75,6 +75,26 @@ describe("POST /v1/import with a key of ours", () => {
     assert.deepEqual(identifiersOf(profile), ["customer_id:c-i4", "user_id:u-i4"]);
   });
 
+  it("takes the previous id of an alias for the user of a call before it, however each writes it", async () => {
+    const emails = await app().workspace();
+    const set = await emails.as("owner", "PUT", "/v1/namespaces/user_id", { normalization: "email" });
+    assert.equal(set.status, 200, set.text);
+    const alias = (previousId: string, userId: string) => ({ type: "alias", previousId, userId });
+    const batch = [
+      track({ userId: "Ada@Example.com" }),
+      alias("ada@example.com", "new@example.com"),
+      track({ userId: "guest-7", anonymousId: "a-i5" }),
+      alias("guest-7", "bob@example.com"),
+    ];
+    const answer = await emails.as("admin", "POST", "/v1/import", { batch });
+    assert.deepEqual([answer.status, answer.body["accepted"]], [200, 4], answer.text);
+    const identifiers = async (user: string, events: number) =>
+      identifiersOf(await profileOf(emails, ["user_id", user], events));
+    assert.deepEqual(await identifiers("new@example.com", 2), ["user_id:ada@example.com", "user_id:new@example.com"]);
+    const visitor = await identifiers("bob@example.com", 1);
+    assert.deepEqual(visitor, ["anonymous_id:guest-7", "user_id:bob@example.com"], "what is no user_id names no user");
+  });
+
   it("leaves the path to SDKs that come with a collect-only key", async () => {
     const headers = { Authorization: basic(await workspace.key("collect")) };
     const answer = await app().send("POST", "/v1/import", { body: { batch: [track()] }, headers });
