@@ -18,6 +18,7 @@ import { createLine } from "./scheduling/line.js";
 import { createLimiter, type Limiter } from "./scheduling/limiter.js";
 import { createMemory, type MemoryShare } from "./scheduling/memory.js";
 import { createUndoProgress, runUndo, type UndoDeps, type UndoRequest } from "./undo/run.js";
+import { namedBy } from "./undo/unlink.js";
 import type { UndoCall } from "./undo/write-steps.js";
 import { createTakeBack } from "./undo/take-back.js";
 import { restore } from "./restore/restore.js";
@@ -127,7 +128,7 @@ export function createIdentity(deps: IdentityDeps): Identity {
   const unlink = (workspace: WorkspaceId, asked: UnlinkRequest, evidence: Evidence, dryRun: boolean) =>
     undoInTurn(
       workspace,
-      () => lookUp.sizeOf(workspace, "identifier" in asked ? [asked.identifier] : [asked.from, asked.to]),
+      () => lookUp.sizeOf(workspace, namedBy(asked)),
       { kind: "unlink", request: asked },
       { evidence, dryRun },
     );

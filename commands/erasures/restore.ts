@@ -1,4 +1,5 @@
 import { AppError } from "../../core/errors.js";
+import type { Identifier } from "../../core/event/event.js";
 import { broughtInLine, saidAt, type Erasure } from "../../core/identity/erasure.js";
 import { keepLatest } from "../../core/identity/logged-erasure.js";
 import type { Member } from "../../core/identity/model.js";
@@ -15,7 +16,7 @@ const ERASURES_PER_READ = 500;
 const BURIED_PER_WRITE = 1_000;
 const MEMBERS_PER_READ = 500;
 const UIDS_PER_READ = 1_000;
-/** Each look takes out all that it meets; another start can be ahead of some of them. */
+/** One look cuts off and the next takes out all that it meets; another start can be ahead of some of them. */
 const LOOKS_MAX = 100;
 /** So many identifiers are held at once, or those of one erasure. */
 const HELD_MAX = 100_000;
@@ -218,34 +219,44 @@ async function takeOutSome(
       if (ref === null) continue;
       const members = await membersOf(services, workspace, ref.profileId, uids);
       for (const { uid } of members.own) gone.add(uid);
-      if (members.own.length > 0) await eraseMembers(services, erasure, ref.profileId, members);
+      if (members.own.length > 0) await eraseMembers(services, erasure, ref.profileId, members, uids);
     }
   }
   throw new Error(`identifiers of the erasure ${erasureId} are still in profiles after ${LOOKS_MAX} looks`);
 }
 
+/** Only links to others are cut, so that what is left of the person goes whole at the next look, with one receipt for each part. */
 async function eraseMembers(
   services: TakeOutServices,
-  { workspace, keyId, erasedAt }: Erasure,
+  erasure: Erasure,
   profileId: ProfileId,
   { own, isWhole }: Members,
+  uids: ReadonlySet<Uid>,
 ): Promise<void> {
+  const { workspace, keyId, erasedAt } = erasure;
+  const { identifier } = own[0]!;
+  if (!isWhole && (await isCutOff(services, erasure, identifier, uids))) return;
   // The record itself, which is written last, suppresses them: so that its `readmit` alone ends it, as it did before.
   const request = { keyId, suppress: false, revision: null, now: () => erasedAt };
-  if (isWhole) {
-    await services.erasures.erase(workspace, { ...request, target: { profileId } });
-    return;
-  }
-  for (const { identifier } of own) {
-    const evidence = { source: "unlink", keyId, at: services.now(workspace) } as const;
-    try {
-      await services.identity.unlink(workspace, { identifier }, evidence);
-    } catch (error) {
-      // Several workers start at once: another one has erased it.
-      if (error instanceof AppError && error.code === "not_found") continue;
-      throw error;
-    }
-    await services.erasures.erase(workspace, { ...request, target: { identifiers: [identifier] } });
+  // Where there was nothing to cut, another start may have done it: then the id may be that of the others.
+  const target = isWhole ? { profileId } : { identifiers: [identifier] };
+  await services.erasures.erase(workspace, { ...request, target });
+}
+
+async function isCutOff(
+  { identity, now }: TakeOutServices,
+  { workspace, keyId }: Erasure,
+  within: Identifier,
+  uids: ReadonlySet<Uid>,
+): Promise<boolean> {
+  try {
+    const evidence = { source: "unlink", keyId, at: now(workspace) } as const;
+    const { outcome } = await identity.unlink(workspace, { uids, within }, evidence);
+    return outcome === "unlinked";
+  } catch (error) {
+    // Several workers start at once: another one has erased it.
+    if (error instanceof AppError && error.code === "not_found") return true;
+    throw error;
   }
 }
 

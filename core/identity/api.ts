@@ -85,7 +85,12 @@ export interface Outline {
 
 export type UnlinkRequest =
   | { readonly identifier: Identifier }
-  | { readonly from: Identifier; readonly to: Identifier; readonly forbid: boolean };
+  | { readonly from: Identifier; readonly to: Identifier; readonly forbid: boolean }
+  /**
+   * All links between members with these uids, which are erased next, and the others in the profile of `within`. The record names this
+   * one alone: nobody takes it back.
+   */
+  | { readonly uids: ReadonlySet<Uid>; readonly within: Identifier };
 
 /** What an undo did. */
 export interface UndoResult {

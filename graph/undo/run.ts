@@ -8,7 +8,7 @@ import { prepareAllow } from "./allow.js";
 import type { LinksAtStart, UndoDecision, Work } from "./decision.js";
 import { lookInTurns, type Prepared, type ReadDeps, type Reading } from "./read.js";
 import { prepareRevert } from "./revert.js";
-import { prepareUnlinkIdentifier, prepareUnlinkPair } from "./unlink.js";
+import { prepareUnlinkIdentifier, prepareUnlinkPair, prepareUnlinkUids } from "./unlink.js";
 import { answerOf, writeDecision, type UndoCall, type WriteDeps, type Written } from "./write-steps.js";
 
 export interface UndoDeps extends ReadDeps, WriteDeps {
@@ -94,6 +94,7 @@ function prepare(reading: Reading, asked: UndoRequest, atStart: LinksAtStart | n
   if (asked.kind === "revert") return prepareRevert(reading, asked.changeId);
   if (asked.kind === "allow") return prepareAllow(reading, asked.forbiddenPairId);
   const { request } = asked;
+  if ("within" in request) return prepareUnlinkUids(reading, request);
   return "identifier" in request
     ? prepareUnlinkIdentifier(reading, request.identifier, atStart)
     : prepareUnlinkPair(reading, request);

@@ -20,6 +20,12 @@ import {
 } from "./read.js";
 import { explainedPath, splitWithout, summaryOf, type ForbiddenPairSides, type Split } from "./split.js";
 
+/** Of the profiles that it takes apart. */
+export function namedBy(asked: UnlinkRequest): readonly Identifier[] {
+  if ("within" in asked) return [asked.within];
+  return "identifier" in asked ? [asked.identifier] : [asked.from, asked.to];
+}
+
 export async function prepareUnlinkPair(
   reading: Reading,
   request: Extract<UnlinkRequest, { from: Identifier }>,
@@ -138,3 +144,39 @@ const linksAround = (graph: ComponentGraph, member: number): readonly (readonly 
     link,
     graph.uidOf(otherEnd(graph, link, member)),
   ]);
+
+/** Nobody is marked as unlinked: what the others sent before still counts for them. */
+export async function prepareUnlinkUids(
+  reading: Reading,
+  { uids, within }: Extract<UnlinkRequest, { within: Identifier }>,
+): Promise<Prepared> {
+  const side = sideOf(reading.workspace, within);
+  const snapshot = await look(reading, [side.key]);
+  requireSeen(snapshot, side, "within");
+  const profile = await readProfile(reading, snapshot, side.key);
+  const decide = () => decideUnlinkUids(snapshot, side, profile, uids);
+  return { snapshot, record: { identifiers: [within], reverts: null, isForbidding: false }, decide };
+}
+
+/** Pure. All that it cuts is gone at once, however many links there are and to how many others. */
+function decideUnlinkUids(
+  snapshot: Snapshot,
+  { key }: Side,
+  { graph, forbiddenPairs }: ReadProfile,
+  uids: ReadonlySet<Uid>,
+): UndoDecision | "changed" {
+  const [, seen] = locationOf(snapshot, key);
+  const before = [refOf(seen)];
+  if (graph.positionOf(snapshot.identifiers.get(key)!.uid) === undefined) return "changed";
+  const isOne = Uint8Array.from({ length: graph.size }, (_, member) => (uids.has(graph.uidOf(member)) ? 1 : 0));
+  const removed = new Set<number>();
+  for (let link = 0; link < graph.linkCount; link += 1)
+    if (isOne[graph.ends[2 * link]!] !== isOne[graph.ends[2 * link + 1]!]) removed.add(link);
+  if (removed.size === 0) return { keys: [key], work: null, result: resultOf(before, before) };
+  const split = splitWithout(graph, removed, forbiddenPairs);
+  return {
+    keys: [key],
+    work: { kind: "remove", affected: [{ key, rev: seen.rev, split }], forbid: null, unlinked: null },
+    result: resultOf(before, split.parts, { outcome: "unlinked" }),
+  };
+}

@@ -200,7 +200,7 @@ describe("The log of erasures", () => {
       lines.push({ erasure, buried: buried.slice(0, 2) }, { erasure, buried: buried.slice(2) });
     }
     await restoreErasures({ erasures: watched, erasureLog, catalog: catalogWithout(), identity, now: () => NOW });
-    assert.deepEqual(asked, ["profileId", "identifiers", "identifiers", "identifiers"]);
+    assert.deepEqual(asked, ["profileId", "profileId"]);
     assert.deepEqual([...(await erasures.livingUids(workspace, uids.flat()))], [uids[1]![0]]);
   });
 

@@ -8,7 +8,18 @@ import { tombOf } from "../support/builders.js";
 import { anErasure, erase, NOW, uidsOf } from "../support/identity/erasures.js";
 import { anAssertion, aWorkspace, step } from "../support/identity/fixtures.js";
 import { ann, bob, cat } from "../support/identity/snapshots.js";
+import { checkTakenOut } from "../support/identity/taken-out.js";
+import { useEmbeddedGraph } from "../support/identity/use-graph.js";
 import { catalogWithout, inMemory } from "../support/memory/erasure-log.js";
+
+describe("A person of a restored store", () => {
+  const graphOf = useEmbeddedGraph();
+
+  it("is cut off from all others at once and goes part by part, not identifier by identifier", async () => {
+    await checkTakenOut(graphOf());
+    await checkTakenOut(inMemory().erasures);
+  });
+});
 
 describe("Workers that restore erasures together", () => {
   it("leaves what somebody said of an erasure while the start restored the others, readmission or suppression", async () => {

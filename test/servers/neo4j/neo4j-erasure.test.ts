@@ -6,6 +6,7 @@ import { tombOf } from "../../support/builders.js";
 import { checkErasures } from "../../support/identity/erasure-programs.js";
 import { erase, everything, finish, uidsOf } from "../../support/identity/erasures.js";
 import { anAssertion, anIdentifier, aWorkspace, step } from "../../support/identity/fixtures.js";
+import { checkTakenOut } from "../../support/identity/taken-out.js";
 import { SCALE, SEED } from "../../support/random/random.js";
 import {
   lostConnection,
@@ -31,6 +32,10 @@ describe(`Erasure in Neo4j (seed ${SEED})`, () => {
   it("answers and shows the same as a graph in which everything goes at once", async () => {
     const happened = await checkErasures(graph, 2 * SCALE, 20);
     assert.ok(happened.erased > 0);
+  });
+
+  it("cuts a person of a restored store off from all others at once, and takes them out part by part", async () => {
+    await checkTakenOut(graph);
   });
 
   it("counts late events once when the answer to a commit is lost, however often that was", async () => {
