@@ -39,7 +39,8 @@ export interface GraphTransactions {
    * `decide` is pure and may be asked again after a write conflict; the ids in its plan are minted outside. Throws `conflict`, and writes
    * nothing, where the plan creates an identifier or a change whose id another workspace of this graph has. Every component whose
    * members, links or summary the plan changes has a higher `rev` afterwards. A plan that removes links raises it past what
-   * `hasOnlyGrown` allows, and no other plan does unless it joins a component that lost links.
+   * `hasOnlyGrown` allows, and no other plan does unless it joins a component that lost links. A plan may remove a link that it writes:
+   * nobody ever sees it stand.
    *
    * When `decide` names a `border`, it is asked again in the same step and told the active links that lead out of each set, each
    * once, and of each profile of a set the smallest uid outside of all sets. Keys that are unknown, or of another workspace, are

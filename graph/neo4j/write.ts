@@ -84,7 +84,8 @@ export async function writePlan(
   const { snapshot, annexed } = seen;
   const plan = await afterErasures(step, ws, given, seen, names);
   const { moves, annexes } = layout;
-  if (!isPlain(plan)) await changeLinks(step, ws, plan);
+  const { own, others } = removesOf(plan);
+  if (!isPlain(plan)) await changeLinks(step, ws, { ...plan, removes: others });
   const repointed = [...moves, ...annexes].filter(({ gone }) => annexed.has(gone));
   if (repointed.length > 0) await step.run(REPOINT, { moves: repointed });
   // All at once: each that has left its index makes the next portion's search in it slower.
@@ -92,6 +93,7 @@ export async function writePlan(
   const isMany = moves.length > PART_ROWS;
   const left = isMany ? await moveMany(step, plan, moves) : [];
   await step.run(WRITE, writeParameters(ws, plan, snapshot, isMany ? [] : moves));
+  if (own.length > 0) await changeLinks(step, ws, { removes: own, restores: [], links: [] });
   await nameOthers(step, ws, plan, seen);
   await writeTraces(step, ws, plan, seen, names);
   if (!isPlain(plan)) await writeRest(step, ws, plan, layout.staged, names);
@@ -128,8 +130,20 @@ async function nameOthers(step: Step, ws: WorkspaceId, { changes, creates }: Pla
   if (named.length > 0) await step.run(NAME, { named });
 }
 
+/** Apart from the others those of links that the plan writes: they do not stand before. */
+function removesOf({ links, removes }: Plan): { readonly own: Plan["removes"]; readonly others: Plan["removes"] } {
+  if (removes.length === 0) return { own: removes, others: removes };
+  const written = new Set(links.map(({ from, to }) => pairKey(from, to)));
+  const isOwn = ({ pair }: Plan["removes"][number]): boolean => written.has(pairKey(...pair));
+  return { own: removes.filter(isOwn), others: removes.filter((one) => !isOwn(one)) };
+}
+
 /** Before anything moves: what stands in the transaction already slows it down. What the profiles become goes on from their `rev`. */
-async function changeLinks(step: Step, ws: WorkspaceId, plan: Plan): Promise<void> {
+async function changeLinks(
+  step: Step,
+  ws: WorkspaceId,
+  plan: Pick<Plan, "removes" | "restores" | "links">,
+): Promise<void> {
   const removes = plan.removes.map(({ pair, changeId, at }) => ({
     key: linkKey(pairKey(...pair)),
     change: changeId,

@@ -102,14 +102,34 @@ export function restored(snapshot: Snapshot, all: readonly RestorePlan[]): Parti
 }
 
 export const removed = (snapshot: Snapshot, workspace: WorkspaceId, all: readonly RemovedPair[]) =>
-  takenBack(
+  takenBack(snapshot, removesOf(workspace, all));
+
+const removesOf = (workspace: WorkspaceId, all: readonly RemovedPair[]): readonly RemovePlan[] =>
+  all.map(({ from, to, by, at }) => ({
+    pair: [identifierKey(workspace, from), identifierKey(workspace, to)] as const,
+    changeId: by,
+    at,
+  }));
+
+/** Those that stand in no form are written and removed in one plan: links that stood meanwhile would join profiles for others. */
+export function neverStanding(
+  snapshot: Snapshot,
+  workspace: WorkspaceId,
+  all: readonly { readonly link: LinkToWrite; readonly pair: RemovedPair }[],
+): Pick<Plan, "links" | "removes"> | null {
+  const missing = all.filter(({ link: { from, to } }) => !snapshot.removed.has(pairKey(from, to)));
+  const plan = links(
     snapshot,
-    all.map(({ from, to, by, at }) => ({
-      pair: [identifierKey(workspace, from), identifierKey(workspace, to)] as const,
-      changeId: by,
-      at,
-    })),
+    missing.map(({ link }) => link),
   );
+  if (plan === null) return null;
+  const written = new Set(plan.links.map(({ from, to }) => pairKey(from, to)));
+  const removes = removesOf(
+    workspace,
+    missing.map(({ pair }) => pair),
+  );
+  return { ...plan, removes: removes.filter(({ pair }) => written.has(pairKey(...pair))) };
+}
 
 /** Removes those that stand. */
 export function takenBack(snapshot: Snapshot, all: readonly RemovePlan[]): Partial<Plan> | null {

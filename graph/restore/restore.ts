@@ -22,10 +22,10 @@ import {
   countLacking,
   forbidden,
   joining,
-  links,
   marked,
   members,
   missing,
+  neverStanding,
   removed,
   restored,
   takenBack,
@@ -67,8 +67,8 @@ const UIDS_PER_READ = 5_000;
 /** A step stops the whole process on the embedded graph. */
 const ROWS_PER_STEP = 200;
 
-function* portions<T>(all: readonly T[]): Generator<readonly T[]> {
-  for (let next = 0; next < all.length; next += ROWS_PER_STEP) yield all.slice(next, next + ROWS_PER_STEP);
+function* portions<T>(all: readonly T[], size = ROWS_PER_STEP): Generator<readonly T[]> {
+  for (let next = 0; next < all.length; next += size) yield all.slice(next, next + size);
 }
 
 type Pairs = readonly (readonly [IdentifierKey, IdentifierKey])[];
@@ -188,7 +188,6 @@ async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: reado
   return leftOut;
 }
 
-/** First as links, then removed: an engine finds what it removes only among what stands. */
 async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RemovedPair[]): Promise<number> {
   const changes = await changesOf(
     deps,
@@ -197,35 +196,51 @@ async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: re
   );
   const named = all.filter(({ changeId }) => changes.has(changeId));
   const keysOf = ({ from, to }: RemovedPair): KeyPair => [identifierKey(workspace, from), identifierKey(workspace, to)];
-  const known = lastOfEach(named, keysOf);
-  const linkOf = (one: RemovedPair): WantedLink => {
-    const [from, to] = keysOf(one);
-    const { changeId } = one;
-    return { from, to, changeId, evidence: changes.get(changeId)!.evidence, restoredBy: null };
-  };
+  const known = lastOfEach(named, keysOf).map((pair): Gone => {
+    const [from, to] = keysOf(pair);
+    const { changeId } = pair;
+    return { pair, link: { from, to, changeId, evidence: changes.get(changeId)!.evidence, restoredBy: null } };
+  });
   let leftOut = all.length - named.length;
   // What was removed behind the changes of the export stands by all that it knows.
-  const standing = known.filter(({ by }) => !changes.has(by)).map(linkOf);
+  const standing = known.filter(({ pair: { by } }) => !changes.has(by)).map(({ link }) => link);
   for (const some of portions(standing)) leftOut += await writeLinks(deps, workspace, some);
-  for (const some of portions(known.filter(({ by }) => changes.has(by)))) {
-    const wanted = some.map(linkOf);
-    const pairs = wanted.map(({ from, to }) => [from, to] as const);
-    const want = { keys: [...new Set(pairs.flat())], pairs };
-    const unremoved = ({ removed: gone }: Snapshot) => wanted.filter(({ from, to }) => !gone.has(pairKey(from, to)));
-    let linked: Snapshot["linked"] = new Set();
-    let before: Snapshot["removed"] = new Map();
-    const written = (snapshot: Snapshot) => {
-      ({ linked, removed: before } = snapshot);
-      return links(snapshot, unremoved(snapshot));
-    };
-    leftOut += await step(deps, workspace, want, written, pairs);
-    const doubtful = wanted.filter(({ from, to }) => linked.has(pairKey(from, to)));
-    const kept = await linkedAnew(deps, workspace, doubtful, changes);
-    // What was removed by then needs no step, and an event may have asserted it anew since.
-    const stays = (pair: PairKey): boolean => kept.has(pair) || before.has(pair);
-    const going = some.filter((one) => !stays(pairKey(...keysOf(one))));
-    await step(deps, workspace, want, (snapshot) => removed(snapshot, workspace, going));
-  }
+  const gone = known.filter(({ pair: { by } }) => changes.has(by));
+  // Each is written and removed.
+  for (const some of portions(gone, ROWS_PER_STEP / 2)) leftOut += await writeGone(deps, workspace, some, changes);
+  return leftOut;
+}
+
+/** A removed link, and as it stood. */
+interface Gone {
+  readonly pair: RemovedPair;
+  readonly link: WantedLink;
+}
+
+async function writeGone(
+  deps: RestoreDeps,
+  workspace: WorkspaceId,
+  some: readonly Gone[],
+  changes: ReadonlyMap<ChangeId, Change>,
+): Promise<number> {
+  const pairs = some.map(({ link: { from, to } }) => [from, to] as const);
+  const want = { keys: [...new Set(pairs.flat())], pairs };
+  let linked: Snapshot["linked"] = new Set();
+  const written = (snapshot: Snapshot) => {
+    ({ linked } = snapshot);
+    return neverStanding(snapshot, workspace, some);
+  };
+  const leftOut = await step(deps, workspace, want, written, pairs);
+  const standing = some.filter(({ link: { from, to } }) => linked.has(pairKey(from, to)));
+  if (standing.length === 0) return leftOut;
+  const kept = await linkedAnew(
+    deps,
+    workspace,
+    standing.map(({ link }) => link),
+    changes,
+  );
+  const going = standing.filter(({ link: { from, to } }) => !kept.has(pairKey(from, to))).map(({ pair }) => pair);
+  await step(deps, workspace, want, (snapshot) => removed(snapshot, workspace, going));
   return leftOut;
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import type { Uid, WorkspaceId } from "../../../core/ids.js";
 import { pairKey, type ListedLink } from "../../../core/identity/model.js";
+import { hasOnlyGrown } from "../../../core/identity/step.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
 import type { Contract } from "../../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../../support/identity/fixtures.js";
@@ -35,6 +36,8 @@ const partition = (port: IdentityGraph, workspace: WorkspaceId) => readPartition
 const uidOf = async (port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier): Promise<Uid> =>
   (await standing(port, workspace, identifier)).profiles[0]![1].uid;
 
+type Profile = Awaited<ReturnType<typeof standing>>["profiles"][number];
+
 /** What `update` does with links that are taken back, and with profiles that fall apart. */
 export const identityGraphUndo: Contract<IdentityGraph> = {
   "update takes a link back: the pair is linked no more, and its profile stays one if the plan says so": async ({
@@ -48,6 +51,42 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
     const { linked, removed } = await standing(port, workspace, ...EVERYBODY);
     assert.equal(linked.length, 3);
     assert.deepEqual(removed, [[pairKey(...keysOf(workspace, [bob, cat])), { at: EVIDENCE.at, by: change.changeId }]]);
+  },
+
+  "update removes a link that it writes: nobody ever sees it stand, and its two profiles stay two": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(ann), anAssertion(bob), anAssertion(bob, cat));
+    const [linked, gone] = [aChange({ identifiers: [ann, bob] }), aChange({ identifiers: [ann, bob, cat] })];
+    const [from, to] = keysOf(workspace, [ann, bob]);
+    const [[, , before]] = (await standing(port, workspace, ann)).profiles as [Profile];
+    await write(port, workspace, [ann, bob, cat], () => ({
+      changes: [linked, gone],
+      links: [{ from, to, changeId: linked.changeId, evidence: EVIDENCE, revives: false }],
+      removes: [
+        { pair: [from, to], changeId: gone.changeId, at: EVIDENCE.at + 5 },
+        { pair: keysOf(workspace, [bob, cat]), changeId: gone.changeId, at: EVIDENCE.at + 6 },
+      ],
+    }));
+    const { linked: left, removed, profiles } = await standing(port, workspace, ann, bob, cat);
+    assert.deepEqual(left, []);
+    assert.deepEqual(
+      new Map(removed),
+      new Map([
+        [pairKey(from, to), { at: EVIDENCE.at + 5, by: gone.changeId }],
+        [pairKey(...keysOf(workspace, [bob, cat])), { at: EVIDENCE.at + 6, by: gone.changeId }],
+      ]),
+    );
+    assert.equal(new Set(profiles.map(([, , { profileId }]) => profileId)).size, 2);
+    const [[, , after]] = (await standing(port, workspace, ann)).profiles as [Profile];
+    assert.equal(hasOnlyGrown(before.rev, after.rev), false);
+    const { links } = await port.linksRemovedBy(workspace, gone, { limit: 10, after: null });
+    const own = links.filter(({ pair }) => pairKey(...pair) === pairKey(from, to));
+    assert.deepEqual(
+      [links.length, ...own.map(({ changeId, by, isActive }) => [changeId, by, isActive])],
+      [2, [linked.changeId, gone.changeId, false]],
+    );
   },
 
   "update lets a profile fall into any number of parts, each with its members and an id of its own": async ({

@@ -179,6 +179,7 @@ export function requireFits(state: MemoryState, plan: Plan, workspace: Workspace
   const changes = new Set(plan.changes.map(({ changeId }) => changeId));
   const uids = new Set([...state.identifiers.values()].map(({ uid }) => uid));
   const removedAt = ([a, b]: KeyPair): number | null | undefined => state.links.get(pairKey(a, b))?.removedAt;
+  const written = new Set(plan.links.map(({ from, to }) => pairKey(from, to)));
   const owned = (component: Component): boolean => state.components.get(Number(component))?.workspace === workspace;
   const components = plan.components.flatMap(({ into, absorbed }) => (into === null ? absorbed : [into, ...absorbed]));
   const marked = [...plan.links, ...plan.unlinked, ...plan.forbids];
@@ -193,7 +194,9 @@ export function requireFits(state: MemoryState, plan: Plan, workspace: Workspace
       const was = removedAt([from, to]);
       return isThere(from) && isThere(to) && (revives ? typeof was === "number" : was === undefined);
     }),
-    plan.removes.every(({ pair }) => pair.every(isThere) && removedAt(pair) === null),
+    plan.removes.every(
+      ({ pair }) => pair.every(isThere) && (removedAt(pair) === null || written.has(pairKey(...pair))),
+    ),
     plan.restores.every(({ pair }) => pair.every(isThere) && typeof removedAt(pair) === "number"),
     plan.splits.every(({ component, parts }) => {
       const members = new Set(
