@@ -79,6 +79,16 @@ export class AppError extends Error {
   }
 }
 
+/** `damaged`, but not what was to be written: where the writes of many go. `times` are those at which profiles are looked at again. */
+export class DamagedPlace extends AppError {
+  readonly of: "feed" | "times";
+
+  constructor(of: DamagedPlace["of"], cause: unknown) {
+    super("damaged", `Where the ${of} of a workspace are written is damaged.`, { cause });
+    this.of = of;
+  }
+}
+
 /** `name` is the query parameter or header that is wrong. */
 export const invalidParameter = (name: string, message: string): AppError =>
   new AppError("invalid_parameter", `${name}: ${message}.`, { errors: [{ path: name, message }] });

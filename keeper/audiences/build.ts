@@ -24,7 +24,7 @@ export async function buildPage(deps: AudienceDeps, workspace: WorkspaceId, set:
     // The page is begun again later, by whoever comes.
     if (tries === TRIES) return true;
     const causes = new Map(open.map((profileId) => [profileId, CHANGED]));
-    const looked = await lookPastDamage(deps, workspace, causes);
+    const looked = await lookPastDamage(deps, workspace, causes, { isBuild: true });
     open = open.filter((profileId) => looked.get(profileId) === "lost");
   }
   const reached = page.length < PER_LOOK ? null : page.at(-1)!.profileId;

@@ -78,9 +78,6 @@ async function lookAt(
   damages: unknown[],
 ): Promise<boolean> {
   const causes = new Map(profileIds.map((profileId) => [profileId, CHANGED]));
-  const looked = await lookPastDamage(deps, workspace, causes, {
-    tell: (_, error) => damages.push(error),
-    alsoUnsaved: true,
-  });
+  const looked = await lookPastDamage(deps, workspace, causes, { tell: (_, error) => damages.push(error) });
   return [...looked.values()].some((how) => how !== "damaged");
 }

@@ -1,6 +1,6 @@
 import { lookAtProfiles } from "../../commands/audiences/look.js";
 import type { Cause } from "../../core/audience/seat.js";
-import { isDamaged } from "../../core/errors.js";
+import { DamagedPlace, isDamaged } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { describeError } from "../../core/log.js";
 import type { AudienceDeps } from "./deps.js";
@@ -38,44 +38,32 @@ export type Looked = "saved" | "lost" | "damaged";
 
 export interface PastOptions {
   readonly tell?: (profileId: ProfileId, error: unknown) => void;
-  /** Also where what was found cannot be saved. */
-  readonly alsoUnsaved?: boolean;
+  /** Fails also where those who enter cannot be put down to be looked at again: an audience must not go live without all of them. */
+  readonly isBuild?: boolean;
 }
 
-/** One that can never be looked at holds up none of the others. */
+/**
+ * One that can never be looked at, or whose row among the members of an audience is damaged, holds up none of the others. Fails where the
+ * feed of the workspace is damaged: that is no matter of the profiles, and everybody who enters an audience would be passed over.
+ */
 export async function lookPastDamage(
   deps: AudienceDeps,
   workspace: WorkspaceId,
   causes: ReadonlyMap<ProfileId, Cause>,
-  { tell, alsoUnsaved = false }: PastOptions = {},
+  { tell, isBuild = false }: PastOptions = {},
 ): Promise<ReadonlyMap<ProfileId, Looked>> {
   const told =
     tell ??
     ((profileId: ProfileId, error: unknown) =>
       deps.log.error({ workspace, profileId, ...describeError(error) }, "a damaged profile stays in its audiences"));
-  const looking = alsoUnsaved ? deps : requiringSaves(deps);
   const look = async (some: readonly [ProfileId, Cause][]): Promise<readonly [ProfileId, Looked][]> => {
-    const saved = await lookAtProfiles(looking, workspace, new Map(some), deps.now(workspace));
+    const saved = await lookAtProfiles(deps, workspace, new Map(some), deps.now(workspace));
     return some.map(([profileId]) => [profileId, saved.has(profileId) ? "saved" : "lost"]);
   };
   const passOver = ([profileId]: readonly [ProfileId, Cause], error: unknown): [ProfileId, Looked] => {
+    if (error instanceof DamagedPlace && (isBuild || error.of === "feed")) throw error;
     told(profileId, error);
     return [profileId, "damaged"];
   };
   return new Map(await pastDamage([...causes], look, passOver));
 }
-
-/**
- * A save writes into the end of the feed and among the members of each audience: what is damaged there is no matter of the profile, and
- * everybody who enters an audience would be passed over.
- */
-const requiringSaves = (deps: AudienceDeps): AudienceDeps => ({
-  ...deps,
-  seats: {
-    ...deps.seats,
-    save: (...asked) =>
-      deps.seats.save(...asked).catch((error: unknown) => {
-        throw isDamaged(error) ? new Error("looks at profiles cannot be saved", { cause: error }) : error;
-      }),
-  },
-});

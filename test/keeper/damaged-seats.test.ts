@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { newBuild, type Audience, type AudienceSet } from "../../core/audience/audience.js";
-import { AppError } from "../../core/errors.js";
+import { AppError, DamagedPlace } from "../../core/errors.js";
 import { newId, type AudienceId, type MarkId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { Mark } from "../../core/ports/mark-store.js";
 import type { SeatSave } from "../../core/ports/seat-store.js";
@@ -25,8 +25,15 @@ const building = (): Audience => ({
 function aWorkspace() {
   const workspace = newId<WorkspaceId>();
   const people = Array.from({ length: 5 }, () => newId<ProfileId>());
-  /** Whose seats cannot be read, and whom the graph cannot read. */
-  const damaged = { seats: new Set<ProfileId>(), graph: new Set<ProfileId>(), feed: false, walk: false };
+  /** Whose seats cannot be read, whom the graph cannot read, whose rows among the members and whose times cannot be written. */
+  const damaged = {
+    seats: new Set<ProfileId>(),
+    graph: new Set<ProfileId>(),
+    members: new Set<ProfileId>(),
+    times: new Set<ProfileId>(),
+    feed: false,
+    walk: false,
+  };
   const requireWhole = (asked: readonly ProfileId[], its: ReadonlySet<ProfileId>): void => {
     if (asked.some((one) => its.has(one))) throw new AppError("damaged", "A page of the file is damaged.");
   };
@@ -78,7 +85,10 @@ function aWorkspace() {
         return ids.map((profileId) => ({ profileId, memberships: [], due: null }));
       },
       save: async (_: WorkspaceId, __: string, saves: readonly SeatSave[]) => {
-        requireWhole(people, damaged.feed ? new Set(people) : new Set());
+        const ids = saves.map(({ seat }) => seat.profileId);
+        requireWhole(ids, damaged.members);
+        if (ids.some((one) => damaged.times.has(one))) throw new DamagedPlace("times", null);
+        if (damaged.feed) throw new DamagedPlace("feed", null);
         for (const { seat } of saves) {
           saved.add(seat.profileId);
           due.delete(seat.profileId);
@@ -122,6 +132,8 @@ describe("Profiles on a damaged page", () => {
   for (const [of, line] of [
     ["seats", STAYS],
     ["graph", UNFOLLOWED],
+    ["members", STAYS],
+    ["times", STAYS],
   ] as const)
     it(`hold up none of the others that are marked, and their marks go (${of})`, async () => {
       const { people, damaged, mark, marks, saved, steps, lines } = aWorkspace();
@@ -132,7 +144,7 @@ describe("Profiles on a damaged page", () => {
       assert.deepEqual(lines, [line]);
     });
 
-  for (const of of ["seats", "graph"] as const)
+  for (const of of ["seats", "graph", "members"] as const)
     it(`keep no audience building (${of})`, async () => {
       const { people, damaged, isBuilt, saved, lines } = aWorkspace();
       damaged[of].add(people[1]!);
@@ -144,10 +156,16 @@ describe("Profiles on a damaged page", () => {
   it("are not passed over where what is damaged is not theirs, such as the end of the feed", async () => {
     const { damaged, isBuilt, saved, mark, marks, steps } = aWorkspace();
     damaged.feed = true;
-    await assert.rejects(isBuilt(), /cannot be saved/);
+    await assert.rejects(isBuilt(), { of: "feed" });
     mark();
     await steps(1);
     assert.deepEqual([saved(), marks()], [[], 5]);
+  });
+
+  it("are not passed over by a build that cannot write when to look at them again", async () => {
+    const { people, damaged, isBuilt } = aWorkspace();
+    damaged.times.add(people[1]!);
+    await assert.rejects(isBuilt(), { of: "times" });
   });
 
   it("keep no deleted audience because another one cannot be built", async () => {

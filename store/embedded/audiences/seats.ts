@@ -1,5 +1,6 @@
 import { isEmptySeat, isSameSeat, type Membership, type Seat } from "../../../core/audience/seat.js";
 import type { Database, SqlValue, Tables } from "../../../core/database.js";
+import { DamagedPlace, isDamaged } from "../../../core/errors.js";
 import type { AudienceId, ClaimId, ProfileId, WorkspaceId } from "../../../core/ids.js";
 import type { SeatSave, SeatStore } from "../../../core/ports/seat-store.js";
 import { createTables } from "../schema.js";
@@ -71,10 +72,8 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
       // Once more: another look may have come while this waited for its turn.
       saveSeats(workspace, saves.flatMap(changeOf));
       const saved = saves.map((save) => standing(save) !== null);
-      writeEntries(
-        workspace,
-        saves.flatMap(({ entries }, n) => (saved[n] === true ? Array.from(entries) : [])),
-      );
+      const entries = saves.flatMap((save, n) => (saved[n] === true ? Array.from(save.entries) : []));
+      inPlace("feed", () => writeEntries(workspace, entries));
       return saved;
     };
     const isAny = saves.some((save) => changeOf(save).length > 0);
@@ -144,6 +143,15 @@ const seatOf = (profileId: ProfileId, row: SeatRow | undefined): Seat => ({
 const membershipsText = (memberships: readonly Membership[]): string =>
   JSON.stringify(memberships.map(({ audienceId, since }): MembershipJson => [audienceId, since]));
 
+/** What is damaged there is no matter of one seat. Of `members` each seat has rows of its own. */
+function inPlace(of: DamagedPlace["of"], write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    throw isDamaged(error) ? new DamagedPlace(of, error) : error;
+  }
+}
+
 interface Change {
   readonly before: Seat;
   readonly after: Seat;
@@ -187,7 +195,10 @@ function prepareSave(database: Database): (workspace: WorkspaceId, changes: read
     }
     enter(rows.entered);
     leave(rows.left);
-    put(rows.kept);
-    remove(rows.gone);
+    // A claim has read the rows themselves: what can be damaged is the index of when they are due.
+    inPlace("times", () => {
+      put(rows.kept);
+      remove(rows.gone);
+    });
   };
 }
