@@ -13,6 +13,11 @@ export interface SeatedProfile {
   readonly since: Membership["since"];
 }
 
+export interface DueProfile {
+  readonly profileId: ProfileId;
+  readonly due: number;
+}
+
 /** An entry with its number: 1, 2, 3, ... in each workspace. */
 export interface Numbered {
   readonly seq: number;
@@ -39,8 +44,8 @@ export interface SeatStore extends Port {
    * false where it does not stand.
    */
   save(workspace: WorkspaceId, claim: ClaimId, saves: readonly SeatSave[]): Promise<readonly boolean[]>;
-  /** Profiles whose seats are due then or before, the earliest first. */
-  due(workspace: WorkspaceId, at: number, limit: number): Promise<readonly ProfileId[]>;
+  /** Profiles whose seats are due then or before, the earliest first and of one moment by id, after `page.after`. */
+  due(workspace: WorkspaceId, at: number, page: Page<DueProfile>): Promise<readonly DueProfile[]>;
   /** Profiles whose seats a look has claimed that has not saved them, by id, after `page.after`. */
   claimed(workspace: WorkspaceId, page: Page<ProfileId>): Promise<readonly ProfileId[]>;
   /** Who is in the audience, by profile id, after `page.after`. */

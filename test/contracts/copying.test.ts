@@ -60,9 +60,9 @@ describe("Copying from one engine to another", () => {
           for (const workspace of workspaces) {
             assert.deepEqual(await target.seats.feed(workspace, 0, 100), await source.seats.feed(workspace, 0, 100));
             assert.deepEqual(await target.seats.sizes(workspace), await source.seats.sizes(workspace));
-            assert.deepEqual(await target.seats.due(workspace, 9, 100), await source.seats.due(workspace, 9, 100));
+            const all = { limit: 100, after: null };
+            assert.deepEqual(await target.seats.due(workspace, 9, all), await source.seats.due(workspace, 9, all));
             for (const [audience] of (await source.seats.sizes(workspace)).sizes) {
-              const all = { limit: 100, after: null };
               assert.deepEqual(
                 await target.seats.members(workspace, audience, all),
                 await source.seats.members(workspace, audience, all),

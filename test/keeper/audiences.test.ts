@@ -66,7 +66,8 @@ describe("The stored members of audiences", () => {
     await rest();
     assert.equal((await workspace.send("DELETE", `/v1/audiences/${quiet}`)).status, 204);
     await rest();
-    const dueAt = (ms: number) => app().service.backends.seats.due(id, ms, 10);
+    const dueAt = async (ms: number) =>
+      (await app().service.backends.seats.due(id, ms, { limit: 10, after: null })).map((one) => one.profileId);
     assert.deepEqual(await dueAt(Date.now() + 8 * DAY_MS), [profileId]);
     ahead.set(id, 8 * DAY_MS);
     await rest();

@@ -3,12 +3,14 @@ import { newBuild, type Audience, type AudienceSet } from "../../core/audience/a
 import { AppError, DamagedPlace } from "../../core/errors.js";
 import { newId, type AudienceId, type MarkId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { Mark } from "../../core/ports/mark-store.js";
-import type { SeatSave } from "../../core/ports/seat-store.js";
+import type { Page } from "../../core/ports/port.js";
+import type { DueProfile, SeatSave } from "../../core/ports/seat-store.js";
 import { buildPage } from "../../keeper/audiences/build.js";
 import type { AudienceDeps } from "../../keeper/audiences/deps.js";
 import { createAudienceTask } from "../../keeper/audiences/task.js";
 
 const STAYS = "a damaged profile stays in its audiences";
+const STAY = "damaged profiles stay in their audiences when their time comes";
 const UNFOLLOWED = "no audiences follow a damaged identifier";
 
 const building = (): Audience => ({
@@ -21,10 +23,10 @@ const building = (): Audience => ({
   build: newBuild("built"),
 });
 
-/** Five profiles, whom looks judge by no audience: they read nothing of them but the graph and the seats. */
-function aWorkspace() {
+/** So many profiles, whom looks judge by no audience: they read nothing of them but the graph and the seats. */
+function aWorkspace(count = 5) {
   const workspace = newId<WorkspaceId>();
-  const people = Array.from({ length: 5 }, () => newId<ProfileId>());
+  const people = Array.from({ length: count }, () => newId<ProfileId>());
   /** Whose seats cannot be read, whom the graph cannot read, whose rows among the members and whose times cannot be written. */
   const damaged = {
     seats: new Set<ProfileId>(),
@@ -77,7 +79,11 @@ function aWorkspace() {
         (set = { ...set, ...change(set) }),
     },
     seats: {
-      due: async () => [...due],
+      due: async (_: WorkspaceId, __: number, { limit, after }: Page<DueProfile>) =>
+        people
+          .map((profileId, n) => ({ profileId, due: n }))
+          .filter((one) => due.has(one.profileId) && one.due > (after?.due ?? -1))
+          .slice(0, limit),
       members: async () => [],
       claimed: async () => [],
       claim: async (_: WorkspaceId, __: string, ids: readonly ProfileId[]) => {
@@ -183,6 +189,15 @@ describe("Profiles on a damaged page", () => {
     await steps(1);
     assert.deepEqual([saved(), deleted()], [[people[0], people[2]], 0]);
     assert.ok((await steps(10)) > 0, "it rests");
-    assert.deepEqual([[...due], lines], [[people[1]], [STAYS]]);
+    assert.deepEqual([[...due], lines], [[people[1]], [STAY]]);
+  });
+
+  it("hold up nobody who is due after them, however many they are", async () => {
+    const { people, damaged, due, saved, steps, lines } = aWorkspace(550);
+    for (const one of people) due.add(one);
+    for (const one of people.slice(0, 520)) damaged.graph.add(one);
+    await steps(10);
+    assert.deepEqual([saved().length, lines], [30, [STAY, STAY, STAY]]);
+    assert.ok((await steps(1)) > 0, "it rests");
   });
 });

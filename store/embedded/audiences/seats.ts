@@ -53,7 +53,9 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
       `SELECT group_concat('[' || asked.column3 || ',' || coalesce(due, 'null') || ',' || memberships || ']')
        FROM (VALUES ${values}) AS asked CROSS JOIN seats ON ws = asked.column1 AND profile = asked.column2`,
   );
-  const due = database.prepare("SELECT profile FROM seats WHERE ws = ? AND due <= ? ORDER BY due, profile LIMIT ?");
+  const due = database.prepare(
+    "SELECT profile, due FROM seats WHERE ws = ? AND due <= ? AND (due, profile) > (?, ?) ORDER BY due, profile LIMIT ?",
+  );
   const members = database.prepare(
     "SELECT profile, since FROM members WHERE ws = ? AND audience = ? AND profile > ? ORDER BY profile LIMIT ?",
   );
@@ -100,10 +102,12 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
         saved.push(...(await saveSome(workspace, claim, saves.slice(next, next + SAVES_PER_COMMIT))));
       return saved;
     },
-    due: (workspace, at, limit) =>
-      session.read(() =>
-        due.all([uuidBytes(workspace), at, limit]).map(([profile]) => readUuid<ProfileId>(profile as Buffer)),
-      ),
+    due: (workspace, at, { limit, after }) =>
+      session.read(() => {
+        const from = after === null ? [Number.MIN_SAFE_INTEGER, FIRST] : [after.due, uuidBytes(after.profileId)];
+        const rows = due.all([uuidBytes(workspace), at, ...from, limit]);
+        return rows.map(([profile, of]) => ({ profileId: readUuid<ProfileId>(profile as Buffer), due: of as number }));
+      }),
     claimed: (workspace, { limit, after }) =>
       session.read(() =>
         claims

@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Collection } from "mongodb";
 import { isEmptySeat, type Entry, type Seat } from "../../../core/audience/seat.js";
 import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
-import type { SeatSave, SeatStore } from "../../../core/ports/seat-store.js";
+import type { DueProfile, SeatSave, SeatStore } from "../../../core/ports/seat-store.js";
 import { duplicatesOf, isDuplicateKey } from "../failure.js";
 import type { Mongo } from "../open.js";
 import { ownId } from "../own-id.js";
@@ -42,11 +42,14 @@ export async function createMongoSeatStore({ mongo }: { readonly mongo: Mongo })
   return {
     claim: (workspace, claim, profileIds) => claimSeats({ seats, session }, workspace, claim, profileIds),
     save: (workspace, claim, saves) => saveSeats({ seats, session }, workspace, claim, saves),
-    due: async (workspace, at, limit) => {
-      const filter = { ws: workspace, due: { $ne: null, $lte: at } };
+    due: async (workspace, at, { limit, after }) => {
+      const filter =
+        after === null
+          ? { ws: workspace, due: { $ne: null, $lte: at } }
+          : { ws: workspace, due: { $gte: after.due, $lte: at }, ...behind(after) };
       const sort = { due: 1, profile: 1 } as const;
       const found = await session.call(() => seats.find(filter, { sort, limit }).toArray());
-      return found.map(({ profile }) => profile);
+      return found.map(({ profile, due }) => ({ profileId: profile, due: due! }));
     },
     claimed: async (workspace, { limit, after }) => {
       const filter = {
@@ -88,6 +91,10 @@ export async function createMongoSeatStore({ mongo }: { readonly mongo: Mongo })
     close: session.close,
   };
 }
+
+const behind = ({ due, profileId }: DueProfile) => ({
+  $or: [{ due: { $gt: due } }, { due, profile: { $gt: profileId } }],
+});
 
 interface Deps {
   readonly seats: Collection<SeatDocument>;

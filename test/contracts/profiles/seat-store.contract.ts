@@ -3,6 +3,7 @@ import type { Cause, Entry, Seat } from "../../../core/audience/seat.js";
 import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
 import type { SeatStore } from "../../../core/ports/seat-store.js";
 import type { Contract } from "../../support/contract.js";
+import { dueOf, dueSeats } from "./due-seats.contract.js";
 import { feedPages } from "./feed-pages.contract.js";
 
 const newWorkspace = (): WorkspaceId => newId<WorkspaceId>();
@@ -91,7 +92,7 @@ export const seatStoreContract: Contract<SeatStore> = {
     await saveAll("entered");
     assert.deepEqual(await membersOf(port, workspace, rich), others);
     await saveAll("left");
-    assert.deepEqual([await membersOf(port, workspace, rich), await port.due(workspace, 5, 100)], [[], []]);
+    assert.deepEqual([await membersOf(port, workspace, rich), await dueOf(port, workspace, 5)], [[], []]);
     assert.equal((await readFeed(port, workspace)).length, 2 * others.length);
   },
 
@@ -118,7 +119,7 @@ export const seatStoreContract: Contract<SeatStore> = {
     await save(port, workspace, empty(a), told("left", rich, a));
     await publishAll(port, workspace);
     assert.deepEqual(await membersOf(port, workspace, rich), []);
-    assert.deepEqual(await port.due(workspace, 1_000, 10), []);
+    assert.deepEqual(await dueOf(port, workspace, 1_000), []);
     assert.deepEqual(await readFeed(port, workspace), [told("entered", rich, a), told("left", rich, a)]);
     assert.deepEqual(await seatIn(port, workspace, a), empty(a));
   },
@@ -130,24 +131,13 @@ export const seatStoreContract: Contract<SeatStore> = {
     await save(port, workspace, seatOf(a, [rich]), told("entered", rich, a));
     await save(port, workspace, seatOf(a, [], 30), told("left", rich, a));
     await publishAll(port, workspace);
-    assert.deepEqual(await port.due(workspace, 30, 10), [a]);
+    assert.deepEqual(await dueOf(port, workspace, 30), [a]);
     await save(port, workspace, empty(a), told("entered", rich, a), told("left", rich, a));
     const claim = newClaim();
     await port.claim(workspace, claim, [a]);
     await publishAll(port, workspace);
     assert.deepEqual(await port.save(workspace, claim, [{ seat: seatOf(a, [rich]), entries: [] }]), [true]);
     assert.deepEqual(await membersOf(port, workspace, rich), [a]);
-  },
-
-  "answers who is due, the earliest first": async ({ port }) => {
-    const [workspace, early, late, never] = [newWorkspace(), newProfile(), newProfile(), newProfile()];
-    await save(port, workspace, seatOf(late, [], 30));
-    await save(port, workspace, seatOf(early, [], 20));
-    await save(port, workspace, seatOf(never, [newAudience()]));
-    assert.deepEqual(await port.due(workspace, 19, 10), []);
-    assert.deepEqual(await port.due(workspace, 20, 10), [early]);
-    assert.deepEqual(await port.due(workspace, 99, 10), [early, late]);
-    assert.deepEqual(await port.due(workspace, 99, 1), [early]);
   },
 
   "answers the members of an audience, by id, page by page": async ({ port }) => {
@@ -250,6 +240,7 @@ export const seatStoreContract: Contract<SeatStore> = {
     assert.deepEqual((await port.sizes(workspace)).head, 4);
   },
 
+  ...dueSeats,
   ...feedPages,
 
   "claim, save, due, claimed and members keep workspaces apart": async ({ port }) => {
@@ -258,7 +249,7 @@ export const seatStoreContract: Contract<SeatStore> = {
     const claim = newClaim();
     assert.deepEqual(await port.claim(b, claim, [profile]), [empty(profile)]);
     assert.deepEqual(await port.save(a, claim, [{ seat: empty(profile), entries: [] }]), [false]);
-    assert.deepEqual(await port.due(b, 1_000, 10), []);
+    assert.deepEqual(await dueOf(port, b, 1_000), []);
     assert.deepEqual(await port.claimed(a, { limit: 9, after: null }), []);
     assert.deepEqual(await membersOf(port, b, rich), []);
     assert.deepEqual(await port.save(b, claim, [{ seat: empty(profile), entries: [] }]), [true]);
@@ -292,7 +283,7 @@ export const seatStoreContract: Contract<SeatStore> = {
     await publishAll(again, workspace);
     assert.deepEqual(await readFeed(again, workspace), [told("entered", rich, a), told("entered", rich, b)]);
     assert.deepEqual(await membersOf(again, workspace, rich), [a, b]);
-    assert.deepEqual(await again.due(workspace, 5, 10), [a]);
+    assert.deepEqual(await dueOf(again, workspace, 5), [a]);
   },
 
   "is ready while it is open, and may be closed twice": async ({ port }) => {
@@ -306,7 +297,7 @@ export const seatStoreContract: Contract<SeatStore> = {
     const [workspace, refused] = [newWorkspace(), { code: "unavailable" }];
     await assert.rejects(port.claim(workspace, newClaim(), [newProfile()]), refused);
     await assert.rejects(port.save(workspace, newClaim(), []), refused);
-    await assert.rejects(port.due(workspace, 1, 1), refused);
+    await assert.rejects(port.due(workspace, 1, { limit: 1, after: null }), refused);
     await assert.rejects(port.claimed(workspace, { limit: 1, after: null }), refused);
     await assert.rejects(port.members(workspace, newAudience(), { limit: 1, after: null }), refused);
     await assert.rejects(port.publish(workspace, 1), refused);

@@ -121,6 +121,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
     "_id, out size, saved, ws": "_id_",
     "claim type, profile range, ws; sort profile+": "claimed",
     "claim type, ws; sort profile+": "claimed",
+    "$or, due range, ws; sort due+ profile+": "due",
     "due ne range, ws; sort due+ profile+": "due",
     "memberships.audience, profile range, ws; sort profile+": "members",
     "memberships.audience, ws; sort profile+": "members",

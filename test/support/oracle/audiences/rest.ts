@@ -28,7 +28,7 @@ async function openIn({ place, workspace: { id }, truth }: Bench): Promise<strin
   if ((await graph.moved(workspace, 1)).length > 0) return "moved profiles";
   if ((await marks.marks(ALL)).some((mark) => mark.workspace === workspace)) return "marks";
   if (set.deleted.length > 0) return "deleted audiences";
-  if ((await seats.due(workspace, nowOf(truth), 1)).length > 0) return "seats that are due";
+  if ((await seats.due(workspace, nowOf(truth), { limit: 1, after: null })).length > 0) return "seats that are due";
   if ((await seats.claimed(workspace, { limit: 1, after: null })).length > 0) return "claims";
   return place.underway.saves.has(id) ? "saves" : null;
 }
