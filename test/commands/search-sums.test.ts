@@ -27,6 +27,7 @@ const sumOf = (tally: Tally, within: number | null = null) =>
 /** For each tally of a profile so many rows, a second apart; the texts of each row are its own. */
 function stored(count: number, amount: number) {
   let [underWay, most] = [0, 0];
+  const asked: number[] = [];
   const rowAt = (n: number): TallyRow => ({
     effectiveTs: instantOf(START - n * 1_000),
     eventId: `${n}` as EventId,
@@ -37,7 +38,10 @@ function stored(count: number, amount: number) {
       ({ effectiveTs }) => since === null || effectiveTs > since,
     );
   const store: Pick<TallyStore, "newest" | "newestOfEach"> = {
-    newestOfEach: async (_, asks) => asks.map(({ limit, since }) => rows(0, limit, since)),
+    newestOfEach: async (_, asks) => {
+      asked.push(asks.length);
+      return asks.map(({ limit, since }) => rows(0, limit, since));
+    },
     newest: async (_, _tally, _uids, { before, limit, since }) => {
       most = Math.max(most, (underWay += 1));
       await sleep(1);
@@ -46,7 +50,7 @@ function stored(count: number, amount: number) {
     },
   };
   const services = { tallies: store, audiences: { audiences: async () => set } } as unknown as EventServices;
-  return { services, most: () => most };
+  return { services, asked, most: () => most };
 }
 
 describe("What tallies have counted, added up", () => {
@@ -62,6 +66,14 @@ describe("What tallies have counted, added up", () => {
       assert.equal(isPartial, false);
       for (const one of tallies) assert.deepEqual(events.sumSince(one, null), { sum: 10_000, oldest });
     }
+  });
+
+  it("asks for a hundred tallies of profiles at a time: the rows of more would be in memory together", async () => {
+    const { services, asked } = stored(3, 1);
+    const each = Array.from({ length: 25 }, () => ({ uids: [newId<Uid>()], needs: tallies.map((one) => sumOf(one)) }));
+    const read = await readEventsOfEach(services, workspace, { now: START, set, each });
+    assert.deepEqual(asked, [100, 25]);
+    for (const { events } of read) for (const one of tallies) assert.equal(events.sumSince(one, null).sum, 3);
   });
 
   it("leaves others a turn of the event loop before each page of a store that answers at once", async () => {

@@ -1,6 +1,6 @@
 import type { Database } from "../../../core/database.js";
 import type { Instant } from "../../../core/event/event.js";
-import type { EventId } from "../../../core/ids.js";
+import type { EventId, WorkspaceId } from "../../../core/ids.js";
 import type { TallyMark } from "../../../core/ports/event-store.js";
 import type { AnonymousRow, TallyAsk, TallyPage, TallyRow, TallyStore } from "../../../core/ports/tally-store.js";
 import { prepareCounts } from "../events/counts.js";
@@ -12,6 +12,9 @@ type Row = readonly [position: Buffer, amount: number | null];
 
 export const INSTANT_BYTES = "1970-01-01T00:00:00.000000000Z".length;
 const FACETS_PER_TURN = 200;
+/** At most, of what is asked in one statement or a few; and what a turn has read before it ends. */
+const ROWS_PER_READ = 1_600;
+const ROWS_PER_TURN = 1_000;
 const ENTRIES_PER_TURN = 500;
 /** Above every position: those begin with a year. */
 const NEWEST = Buffer.from(":");
@@ -75,21 +78,25 @@ export function createEmbeddedTallyStore({ database }: { readonly database: Data
     },
     newestOfEach: async (workspace, asks) => {
       session.requireOpen();
-      const keyOf = createOwnKeys(workspace);
-      // The same few come in very many asks.
-      const tallyOf = once(uuidBytes);
-      const lowerOf = once((since: Instant) => positionOf(since, LAST_ID));
-      const probes = asks.flatMap(({ tallyId, uids, limit, since, hasAmounts }, n) => {
-        const [tally, lower] = [tallyOf(tallyId), since === null ? OLDEST : lowerOf(since)];
-        return [...new Set(uids)].map((uid): Probe => ({ row: [keyOf(uid), tally, lower, n], limit, hasAmounts }));
-      });
-      const found = asks.map((): AnonymousRow[] => []);
-      for (let next = 0; next < probes.length; next += FACETS_PER_TURN) {
-        if (next > 0) await nextTurn();
-        const some = await session.read(() => newestOfEach(probes.slice(next, next + FACETS_PER_TURN)));
-        for (const [n, rows] of some) for (const [effectiveTs, amount] of rows) found[n]!.push({ effectiveTs, amount });
+      const found = asks.map(({ limit }) => createBest(limit));
+      let [facets, rows] = [0, 0];
+      for (const { probes, limit, hasAmounts } of groupsOf(workspace, asks)) {
+        const perRead = Math.min(FACETS_PER_TURN, Math.max(1, Math.floor(ROWS_PER_READ / limit)));
+        for (let next = 0; next < probes.length; next += perRead) {
+          const some = probes.slice(next, next + perRead);
+          if (facets + some.length > FACETS_PER_TURN || rows >= ROWS_PER_TURN) {
+            await nextTurn();
+            [facets, rows] = [0, 0];
+          }
+          for (const [n, its] of await session.read(() => newestOfEach(some, limit, hasAmounts))) {
+            rows += its.length;
+            found[n]!.add(its);
+          }
+          facets += some.length;
+          for (const [i, [, , , n]] of some.entries()) if (probes[next + i + 1]?.[3] !== n) found[n]!.end();
+        }
       }
-      return found.map((rows, n) => rows.toSorted(newestFirst).slice(0, asks[n]!.limit));
+      return found.map(({ rows }) => rows());
     },
     uncount: (workspace, tallied) =>
       session.write(() => {
@@ -115,11 +122,46 @@ export function createEmbeddedTallyStore({ database }: { readonly database: Data
   };
 }
 
-interface Probe extends Pick<TallyAsk, "limit" | "hasAmounts"> {
-  /** Facet, tally, above which position, and of which ask. */
-  readonly row: readonly [Buffer, Buffer, Buffer, n: number];
+/** Facet, tally, above which position, and of which ask. */
+type Probe = readonly [Buffer, Buffer, Buffer, n: number];
+type AskedRow = readonly [at: Instant, amount: number | null];
+type FoundRows = readonly [n: number, rows: readonly AskedRow[]];
+
+interface Group extends Pick<TallyAsk, "limit" | "hasAmounts"> {
+  readonly probes: Probe[];
 }
-type FoundRows = readonly [n: number, rows: readonly (readonly [at: Instant, amount: number | null])[]];
+
+/** A probe for each facet, by what one statement may ask of many. Those of an ask follow each other. */
+function groupsOf(workspace: WorkspaceId, asks: readonly TallyAsk[]): readonly Group[] {
+  // The same few come in very many asks.
+  const keyOf = once(createOwnKeys(workspace));
+  const tallyOf = once(uuidBytes);
+  const lowerOf = once((since: Instant) => positionOf(since, LAST_ID));
+  const groups = new Map<string, Group>();
+  for (const [n, { tallyId, uids, limit, since, hasAmounts }] of asks.entries()) {
+    const [tally, lower] = [tallyOf(tallyId), since === null ? OLDEST : lowerOf(since)];
+    const group = groups.get(`${limit},${hasAmounts}`) ?? { limit, hasAmounts, probes: [] };
+    groups.set(`${limit},${hasAmounts}`, group);
+    for (const uid of new Set(uids)) group.probes.push([keyOf(uid), tally, lower, n]);
+  }
+  return [...groups.values()];
+}
+
+/** The newest rows of an ask. Never many more than are asked for, and put in order while its probes come. */
+function createBest(limit: number) {
+  let best: AnonymousRow[] = [];
+  const end = (): void => {
+    if (best.length > 1) best = best.toSorted(newestFirst).slice(0, limit);
+  };
+  return {
+    add: (rows: readonly AskedRow[]): void => {
+      for (const [effectiveTs, amount] of rows) best.push({ effectiveTs, amount });
+      if (best.length >= 2 * limit) end();
+    },
+    end,
+    rows: (): readonly AnonymousRow[] => best,
+  };
+}
 
 /** Of each probe that finds any, the ask and the rows. */
 function prepareNewestOfEach(database: Database) {
@@ -137,15 +179,8 @@ function prepareNewestOfEach(database: Database) {
     );
   // 17 digits are a double's: the number that is read is the one that was stored.
   const [bare, withAmounts] = [over("'null'"), over("iif(amount IS NULL, 'null', printf('%!.17g', amount))")];
-  return (probes: readonly Probe[]): readonly FoundRows[] => {
-    const found: FoundRows[] = [];
-    for (const hasAmounts of [false, true])
-      for (const limit of new Set(probes.map((probe) => probe.limit))) {
-        const rows = probes.filter((one) => one.limit === limit && one.hasAmounts === hasAmounts).map(({ row }) => row);
-        found.push(...((hasAmounts ? withAmounts : bare)(rows, [limit]) as readonly FoundRows[]));
-      }
-    return found;
-  };
+  return (probes: readonly Probe[], limit: number, hasAmounts: boolean): readonly FoundRows[] =>
+    (hasAmounts ? withAmounts : bare)(probes, [limit]) as readonly FoundRows[];
 }
 
 function once(make: (text: string) => Buffer): (text: string) => Buffer {

@@ -4,7 +4,7 @@ import { newId, type WorkspaceId } from "../../../core/ids.js";
 import { aUidOf } from "../../support/builders.js";
 import type { Contract } from "../../support/contract.js";
 import { SCALE, SEED } from "../../support/random/random.js";
-import { type TallyPlace, newTally, eventsOf, countedAs, fold } from "./tally-place.js";
+import { type TallyPlace, newTally, eventsOf, countedAs, fold, START } from "./tally-place.js";
 
 /** Many questions at once. */
 export const tallyAsksContract: Contract<TallyPlace> = {
@@ -29,6 +29,31 @@ export const tallyAsksContract: Contract<TallyPlace> = {
     const answers = [rows, [], [], rows.slice(0, 2), rows.slice(0, 1), rows.slice(2), rows];
     assert.deepEqual(await port.tallies.newestOfEach(workspace, asks), answers);
     assert.deepEqual(await port.tallies.newestOfEach(workspace, []), []);
+  },
+
+  "answers the newest of many facets, however many more they have": async ({ port }) => {
+    const workspace = newId<WorkspaceId>();
+    const tallyId = newTally();
+    const users = Array.from({ length: 20 }, (_, n) => `user ${n}`);
+    // Theirs by turns.
+    const all = users.flatMap((user, n) => eventsOf(workspace, 8, user, START + ((n * 7) % 20)));
+    await fold(port, workspace, all, [tallyId]);
+    const newest = all
+      .map(({ effectiveTs }) => effectiveTs)
+      .toSorted()
+      .toReversed();
+    const ask = { tallyId, uids: users.map((user) => aUidOf(workspace, user)), since: null, hasAmounts: false };
+    const limits = [1, 2, 3, 50, 900, 1_000];
+    const found = await port.tallies.newestOfEach(
+      workspace,
+      limits.map((limit) => ({ ...ask, limit })),
+    );
+    for (const [n, limit] of limits.entries())
+      assert.deepEqual(
+        found[n]!.map(({ effectiveTs }) => effectiveTs),
+        newest.slice(0, limit),
+        `${limit}`,
+      );
   },
 
   "answers each amount as it was counted": async ({ port }) => {
