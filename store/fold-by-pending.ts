@@ -10,7 +10,7 @@ import type { Tallied } from "../core/ports/tally-store.js";
 export interface FoldSteps {
   /** Gives each event its facet if it has none, and answers, in order, the facet that stands; null: there is no such event. */
   readonly pin: (workspace: WorkspaceId, folds: readonly Fold[]) => Promise<readonly (Uid | null)[]>;
-  readonly read: ProfileStore["find"];
+  readonly read: ProfileStore["findSome"];
   /** Those of the events that are marked, or gone. */
   readonly marked: (workspace: WorkspaceId, eventIds: readonly EventId[]) => Promise<ReadonlySet<EventId>>;
   readonly save: ProfileStore["save"];
@@ -33,6 +33,8 @@ export const watchedSteps = (steps: FoldSteps, around: AroundFold): FoldSteps =>
   mark: (...given) => around("mark", () => steps.mark(...given)),
 });
 
+/** Of the text of facets, any of which may hold megabytes: so much is read, parsed and saved at once. Small ones of a whole batch have less. */
+const BYTES_AT_ONCE = 4 * 1_048_576;
 /** Each lost race means that another worker won one, so only very many workers get here. */
 const RACES_MAX = 50;
 /** Above it, events are only left there by workers that died before they could mark them. */
@@ -49,10 +51,15 @@ export async function foldByPending(
   folds: readonly Fold[],
 ): Promise<readonly (Uid | null)[]> {
   const pinned = await steps.pin(workspace, folds);
-  let open = gainsOf(folds, pinned);
-  for (let race = 0; open.size > 0; race += 1) {
+  let open: Open = [...gainsOf(folds, pinned)];
+  let most = open.length;
+  for (let race = 0; open.length > 0;) {
     if (race === RACES_MAX) throw new AppError("unavailable", "A facet is being changed by too many workers.");
-    open = await saveAll(steps, workspace, open);
+    const { looked, lost } = await saveFirst(steps, workspace, open.slice(0, most));
+    race = lost.length === 0 ? 0 : race + 1;
+    open = [...lost, ...open.slice(looked)];
+    // A store that cannot tell sizes before reads more than fits for nothing.
+    most = 2 * looked;
   }
   const known = folds.filter((_, n) => pinned[n] !== null).map(({ eventId }) => eventId);
   await steps.mark(workspace, [...new Set(known)], talliedOf(folds, pinned));
@@ -81,15 +88,20 @@ function talliedOf(folds: readonly Fold[], pinned: readonly (Uid | null)[]): Rea
   return tallied;
 }
 
-/** Answers what has to be tried again. */
-async function saveAll(
+/** What is to be added to facets. */
+type Open = readonly (readonly [Uid, Gains])[];
+
+/** As many of them as are read at once: `looked`. `lost`: those of them that have to be tried again. */
+async function saveFirst(
   steps: FoldSteps,
   workspace: WorkspaceId,
-  open: ReadonlyMap<Uid, Gains>,
-): Promise<ReadonlyMap<Uid, Gains>> {
-  const found = await steps.read(workspace, [...open.keys()]);
+  all: Open,
+): Promise<{ readonly looked: number; readonly lost: Open }> {
+  const uids = all.map(([uid]) => uid);
+  const { found, looked } = await steps.read(workspace, uids, BYTES_AT_ONCE);
+  const open = looked === all.length ? all : all.slice(0, looked);
   const pending = [...found.values()].flatMap((stored) => stored.pending);
-  const own = [...open.values()].flatMap((gains) => Array.from(gains.keys()));
+  const own = open.flatMap(([, gains]) => Array.from(gains.keys()));
   const marked = await steps.marked(workspace, [...new Set([...own, ...pending])]);
   const crowded = [...found.values()].filter((stored) => isCrowded(stored, marked));
   if (crowded.length > 0) {
@@ -98,17 +110,17 @@ async function saveAll(
       workspace,
       crowded.flatMap((stored) => stored.pending.filter((eventId) => !marked.has(eventId))),
     );
-    return open;
+    return { looked, lost: open };
   }
-  const saves = [...open].flatMap(([uid, gains]) => {
+  const saves = open.flatMap(([uid, gains]) => {
     const before = found.get(uid);
     const folded = foldEvents(before ?? NOTHING_FOLDED, gains, (eventId) => marked.has(eventId));
     const isChanged = folded.facet.eventCount !== (before?.facet.eventCount ?? 0);
     return isChanged ? [{ uid, ...folded, expectedRev: before?.rev ?? 0 }] : [];
   });
   const saved = saves.length === 0 ? [] : await steps.save(workspace, saves);
-  const lost = saves.filter((_, n) => saved[n] !== true);
-  return new Map(lost.map(({ uid }) => [uid, open.get(uid)!]));
+  const lost = new Set(saves.filter((_, n) => saved[n] !== true).map(({ uid }) => uid));
+  return { looked, lost: open.filter(([uid]) => lost.has(uid)) };
 }
 
 const isCrowded = ({ pending }: Folded, marked: ReadonlySet<EventId>): boolean =>

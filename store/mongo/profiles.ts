@@ -20,6 +20,12 @@ interface GuardedDocument extends FacetDocument {
 }
 
 const FACETS_PER_FIND = 500;
+/** What a server answers at first where nobody says how many. */
+const FACETS_PER_REPLY = 101;
+const USUAL_BYTES_MAX = 16_384;
+/** So many, however small they are, come with one call. */
+const repliedOf = (bytesMax: number): number =>
+  Math.min(Math.max(Math.ceil(bytesMax / USUAL_BYTES_MAX), FACETS_PER_REPLY), FACETS_PER_FIND);
 /** No id of a facet: those begin with a workspace. */
 const GUARD: GuardedDocument = { _id: "guard", rev: 0, body: "", isGuard: true };
 
@@ -96,7 +102,8 @@ function createFindSome(
       const documents: FacetDocument[] = [];
       let bytes = 0;
       // Leaving the loop closes the cursor.
-      for await (const document of facets.find({ _id: { $in: ids } }, { readConcern: { level } })) {
+      const options = { batchSize: repliedOf(bytesMax), readConcern: { level } };
+      for await (const document of facets.find({ _id: { $in: ids } }, options)) {
         if (bytes >= bytesMax) return null;
         documents.push(document);
         bytes += document.body.length;

@@ -5,12 +5,15 @@ import { foldEvents, NOTHING_FOLDED } from "../../../core/profile/fold-events.js
 import type { EventStore, Fold } from "../../../core/ports/event-store.js";
 import { droppedToJson } from "../../stored-event.js";
 import { prepareRows, prepareSum } from "../rows.js";
-import type { Session } from "../session.js";
+import { nextTurn, type Session } from "../session.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
 import { prepareCounts, type Count } from "./counts.js";
 
 /** effective_ts and event id in one: comparing it compares them in turn, because the first has a fixed length. */
 const POSITION = "CAST(events.effective_ts || substr(events.id, 17) AS BLOB)";
+
+/** Of the text of facets, any of which may hold megabytes: more would hold up everybody. */
+const BYTES_PER_TURN = 1_048_576;
 
 /** Facet and mark are written in one transaction, so what is marked is in its facet, and nothing else is. */
 export function createFold(database: Database, session: Session): Pick<EventStore, "fold"> {
@@ -47,7 +50,8 @@ export function createFold(database: Database, session: Session): Pick<EventStor
   const create = database.prepare("INSERT INTO facets (key, rev, facet) VALUES (?, 1, ?)");
   const update = database.prepare("UPDATE facets SET facet = ?, rev = rev + 1 WHERE seq = ?");
 
-  const addTo = (key: Buffer, folds: readonly Fold[]): void => {
+  /** Answers the length of the text. */
+  const addTo = (key: Buffer, folds: readonly Fold[]): number => {
     const row = find.get([key]);
     const before = row === undefined ? NOTHING_FOLDED : facetFromJson(row[1] as string);
     const gains = new Map(folds.map(({ eventId, gain }) => [eventId, gain]));
@@ -56,6 +60,25 @@ export function createFold(database: Database, session: Session): Pick<EventStor
     const text = facetToJson({ facet, pending: pending.filter((eventId) => !gains.has(eventId)) });
     if (row === undefined) create.run([key, text]);
     else update.run([text, row[0] as number]);
+    return text.length;
+  };
+
+  /** In one transaction; the first facets alone where all are too large for one. */
+  const foldFirst = (keyOf: (id: string) => Buffer, all: readonly Keyed[]): Part => {
+    // All at once: that one of them is folded, dropped or not stored is rare.
+    const areNew = countNew(all.map(({ key }) => [key])) === all.length;
+    const known = areNew ? null : all.flatMap(({ key, one }) => placed(key, one) ?? []);
+    const own = known?.filter(({ isWaiting }) => isWaiting) ?? all;
+    const left = new Set<EventId>();
+    let bytes = 0;
+    for (const [uid, some] of byFacet(own)) {
+      if (bytes < BYTES_PER_TURN) bytes += addTo(keyOf(uid), some);
+      else for (const { eventId } of some) left.add(eventId);
+    }
+    markAll(without(left, own).map(({ one }) => markOf(keyOf, one)));
+    const counts = countsOf(without(left, all));
+    if (counts.length > 0) countAll(counts);
+    return { known: without(left, known ?? all), left };
   };
 
   return {
@@ -64,31 +87,41 @@ export function createFold(database: Database, session: Session): Pick<EventStor
       const first = new Map<EventId, Fold>();
       for (const one of folds) if (!first.has(one.eventId)) first.set(one.eventId, one);
       const all = [...first.values()].map((one) => ({ key: keyOf(one.eventId), one }));
-      const counts = countsOf(all);
-      const stood = await session.write(() => {
-        // All at once: that one of them is folded, dropped or not stored is rare.
-        const areNew = countNew(all.map(({ key }) => [key])) === all.length;
-        const known = areNew ? null : all.flatMap(({ key, one }) => placed(key, one) ?? []);
-        const own = (known?.filter(({ isWaiting }) => isWaiting) ?? all).map(({ one }) => one);
-        for (const [uid, some] of byFacet(own)) addTo(keyOf(uid), some);
-        markAll(own.map((one) => markOf(keyOf, one)));
-        if (counts.length > 0) countAll(counts);
-        return known;
-      });
-      const facets = new Map((stood ?? all).map(({ one }) => [one.eventId, one.facet]));
+      const facets = new Map<EventId, Uid>();
+      const fold = async (some: readonly Keyed[]): Promise<readonly Keyed[]> => {
+        const { known, left } = await session.write(() => foldFirst(keyOf, some));
+        for (const { one } of known) facets.set(one.eventId, one.facet);
+        return left.size === 0 ? [] : some.filter(({ one }) => left.has(one.eventId));
+      };
+      for (let left = await fold(all); left.length > 0; left = await fold(left)) await nextTurn();
       return folds.map(({ eventId }) => facets.get(eventId) ?? null);
     },
   };
 }
 
-interface Placed {
+/** A fold with the key of its event. */
+interface Keyed {
   readonly key: Buffer;
   readonly one: Fold;
+}
+
+interface Placed extends Keyed {
   /** It is still to be added. */
   readonly isWaiting: boolean;
 }
 
-const countsOf = (all: readonly { readonly key: Buffer; readonly one: Fold }[]): readonly Count[] =>
+/** What came of one transaction. */
+interface Part {
+  /** Those that are stored, each with the facet that it is in. */
+  readonly known: readonly Keyed[];
+  /** Those that the next one begins with. */
+  readonly left: ReadonlySet<EventId>;
+}
+
+const without = (left: ReadonlySet<EventId>, all: readonly Keyed[]): readonly Keyed[] =>
+  left.size === 0 ? all : all.filter(({ one }) => !left.has(one.eventId));
+
+const countsOf = (all: readonly Keyed[]): readonly Count[] =>
   all.flatMap(({ key, one: { tallies = [] } }) => tallies.map((mark): Count => ({ key, facet: null, ...mark })));
 
 const markOf = (keyOf: (id: string) => Buffer, one: Fold): readonly SqlValue[] => [
@@ -99,9 +132,9 @@ const markOf = (keyOf: (id: string) => Buffer, one: Fold): readonly SqlValue[] =
 ];
 
 /** With the events of each. */
-function byFacet(folds: readonly Fold[]): ReadonlyMap<Uid, readonly Fold[]> {
+function byFacet(all: readonly Keyed[]): ReadonlyMap<Uid, readonly Fold[]> {
   const groups = new Map<Uid, Fold[]>();
-  for (const one of folds) {
+  for (const { one } of all) {
     const group = groups.get(one.facet);
     if (group === undefined) groups.set(one.facet, [one]);
     else group.push(one);

@@ -13,7 +13,7 @@ import type { EventDocument } from "./documents.js";
 
 interface FoldDeps {
   readonly events: Collection<EventDocument>;
-  readonly facets: Pick<ProfileStore, "find" | "save">;
+  readonly facets: Pick<ProfileStore, "findSome" | "save">;
   readonly session: Session;
 }
 
@@ -51,7 +51,7 @@ export function createFold(
       for (const some of slicesOf([...first.values()], MARKS_PER_CALL)) await pinSome(workspace, some, pinned);
       return folds.map(({ eventId }) => pinned.get(eventId) ?? null);
     },
-    read: facets.find,
+    read: facets.findSome,
     marked: async (workspace, eventIds) => {
       const marked = new Set<EventId>();
       for (const some of slicesOf(eventIds, READ_PER_CALL)) {

@@ -172,6 +172,36 @@ export const foldContract: Contract<FoldPlace> = {
     );
   },
 
+  "is exact where the facets hold megabytes, and events are folded again, and dropped, at the same time": async ({
+    port,
+  }) => {
+    const workspace = newId<WorkspaceId>();
+    const users = Array.from({ length: 10 }, (_, n) => `user ${n}`);
+    const folds = (await Promise.all(users.map((user) => stored(port, workspace, [1, 2], user)))).flat();
+    const filler = { merge: "min", value: "x".repeat(700_000) } as const;
+    const facet = { ...emptyFacet, traits: new Map([["filler", filler]]) };
+    for (const user of users)
+      await port.profiles.save(workspace, [{ uid: aUidOf(workspace, user), facet, pending: [], expectedRev: 0 }]);
+    const { eventId, facet: uid } = folds.at(-1)!;
+    await port.events.fold(workspace, folds.slice(0, 3));
+    const [facets] = await Promise.all([
+      port.events.fold(workspace, folds),
+      port.events.fold(workspace, folds.toReversed()),
+      port.events.drop(workspace, [eventId], "erased"),
+    ]);
+    assert.deepEqual(
+      facets.slice(0, -1),
+      folds.slice(0, -1).map((one) => one.facet),
+    );
+    assert.ok([uid, null].includes(facets.at(-1)!), String(facets.at(-1)));
+    for (const user of users.slice(0, -1))
+      assert.deepEqual(await read(port, workspace, aUidOf(workspace, user)), { spent: 3, orders: 2, eventCount: 2 });
+    const { eventCount } = await read(port, workspace, uid);
+    assert.ok(eventCount === 1 || eventCount === 2, `${eventCount} events`);
+    assert.equal(await counted(port.events, workspace, [uid]), 1);
+    assert.equal((await port.events.find(workspace, eventId))?.status, "dropped");
+  },
+
   "keeps the sums across close and reopen, and goes on with them": async ({ port, reopen }) => {
     const workspace = newId<WorkspaceId>();
     const folds = await stored(port, workspace, [0.1, 0.2, 0.4]);

@@ -66,7 +66,7 @@ function createFold(state: MemoryState, step: StepOf): Pick<EventStore, "fold"> 
     read: (workspace, uids) =>
       step("findFacets", workspace, () => {
         const known = uids.filter((uid) => state.facets.has(uid));
-        return new Map(known.map((uid) => [uid, state.facets.get(uid)!]));
+        return { found: new Map(known.map((uid) => [uid, state.facets.get(uid)!])), looked: uids.length };
       }),
     marked: (workspace, eventIds) =>
       step(

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { newId, type Uid } from "../../core/ids.js";
+import type { EventStore } from "../../core/ports/event-store.js";
+import { emptyFacet } from "../../core/profile/fold.js";
+import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
+import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
+import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
+import { onError, temporaryFolder } from "../support/backends.js";
+import { aFold, anEvent, aWorkspace, tombOf } from "../support/builders.js";
+
+describe("What is large goes in turns in the embedded store, and others write between them", () => {
+  const { workspaceId: workspace } = aWorkspace();
+  let folder: string;
+  let store: EmbeddedStore;
+  let events: EventStore;
+
+  before(async () => {
+    folder = await temporaryFolder();
+    store = await openEmbedded({ dataDir: folder, checkpointMs: 60_000, onError });
+    events = createEmbeddedEventStore({ database: store.database, tombOf });
+  });
+  after(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** How many writes of others end while it runs. */
+  const othersDuring = async (work: () => Promise<unknown>): Promise<number> => {
+    let others = 0;
+    const left = new Set([work]);
+    const working = work().finally(() => left.clear());
+    for (; left.size > 0; others += 1) await store.database.write(() => undefined);
+    await working;
+    return others;
+  };
+
+  /** An event for each of so many facets, whose text is that long. */
+  const foldsOf = async (count: number, length: number) => {
+    const profiles = createEmbeddedProfileStore(store);
+    const facet = {
+      ...emptyFacet,
+      traits: new Map([["filler", { merge: "min", value: "x".repeat(length) } as const]]),
+    };
+    const made = Array.from({ length: count }, () => anEvent({ workspace }));
+    await events.insert(workspace, made);
+    const folds = made.map((event) => aFold(event, { facet: newId<Uid>() }));
+    for (const { facet: uid } of folds) await profiles.save(workspace, [{ uid, facet, pending: [], expectedRev: 0 }]);
+    return folds;
+  };
+
+  it("events of large facets are folded a megabyte of facets at a time", async () => {
+    const folds = await foldsOf(12, 600_000);
+    const others = await othersDuring(() => events.fold(workspace, folds));
+    assert.ok(others >= 6, `${others} writes`);
+    for (const { eventId } of folds) assert.equal((await events.find(workspace, eventId))?.status, "folded");
+  });
+
+  it("events of small facets are folded all at once", async () => {
+    const folds = await foldsOf(200, 1_000);
+    const others = await othersDuring(() => events.fold(workspace, folds));
+    assert.ok(others <= 2, `${others} writes`);
+  });
+});
