@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
-import { newId, type Uid } from "../../core/ids.js";
+import { newId, type EventId, type Uid } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports/event-store.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
 import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
 import { onError, temporaryFolder } from "../support/backends.js";
-import { aFold, anEvent, aWorkspace, tombOf } from "../support/builders.js";
+import { aDeadLetter, aFold, anEvent, aWorkspace, tombOf } from "../support/builders.js";
 
 describe("What is large goes in turns in the embedded store, and others write between them", () => {
   const { workspaceId: workspace } = aWorkspace();
@@ -35,6 +35,9 @@ describe("What is large goes in turns in the embedded store, and others write be
     return others;
   };
 
+  const aLetter = (eventId: EventId) =>
+    aDeadLetter({ workspace, eventId, killsEvent: false, message: Buffer.alloc(250_000, "x") });
+
   /** An event for each of so many facets, whose text is that long. */
   const foldsOf = async (count: number, length: number) => {
     const profiles = createEmbeddedProfileStore(store);
@@ -54,6 +57,36 @@ describe("What is large goes in turns in the embedded store, and others write be
     const others = await othersDuring(() => events.fold(workspace, folds));
     assert.ok(others >= 6, `${others} writes`);
     for (const { eventId } of folds) assert.equal((await events.find(workspace, eventId))?.status, "folded");
+  });
+
+  const payload = Buffer.from(JSON.stringify("x".repeat(250_000)));
+  const PAGE = { limit: 100, before: null, eventId: null, reason: null };
+
+  it("large events are dropped two megabytes at a time, with their letters", async () => {
+    const made = Array.from({ length: 40 }, () => anEvent({ workspace, folds: false, payload }));
+    await events.insert(workspace, made);
+    const ids = made.map(({ eventId }) => eventId);
+    let dropped = 0;
+    const others = await othersDuring(async () => {
+      dropped = await events.drop(workspace, ids, "expired");
+    });
+    assert.deepEqual([dropped, others >= 4], [ids.length, true], `${others} writes`);
+    for (const eventId of ids) await events.bury(aLetter(eventId));
+    const again = await othersDuring(() => events.drop(workspace, ids, "expired"));
+    assert.ok(again >= 4, `${again} writes`);
+    assert.deepEqual(await events.deadLetters(workspace, PAGE), []);
+  });
+
+  it("large letters are removed two megabytes at a time", async () => {
+    const letters = Array.from({ length: 40 }, () => aLetter(newId<EventId>()));
+    for (const letter of letters) await events.bury(letter);
+    const ids = letters.map(({ deadLetterId }) => deadLetterId);
+    let removed = 0;
+    const others = await othersDuring(async () => {
+      removed = await events.removeLetters(workspace, ids);
+    });
+    assert.deepEqual([removed, others >= 4], [ids.length, true], `${others} writes`);
+    assert.equal(await events.removeLetters(workspace, ids), 0);
   });
 
   it("events of small facets are folded all at once", async () => {

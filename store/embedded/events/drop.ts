@@ -6,11 +6,12 @@ import { isUuid, type EventId, type KeyId, type SchemaId, type WorkspaceId } fro
 import type { EventStore } from "../../../core/ports/event-store.js";
 import { isOfItsOwn } from "../../dead-letters.js";
 import { emptied, isAtRest } from "../../stored-event.js";
-import { nextTurn, type Session } from "../session.js";
+import type { Session } from "../session.js";
 import { createOwnKeys } from "../uuid.js";
 import { prepareUncount } from "./counts.js";
 import type { Names } from "./names.js";
 import { receivedAtIn } from "./rows.js";
+import { dropInTurns, type DropTurn } from "./turns.js";
 
 type Row = readonly [
   gone: DropReason | null,
@@ -22,17 +23,16 @@ type Row = readonly [
   isDead: number,
   isFolded: number | null,
   isPinned: number,
+  bytes: number | null,
 ];
 
-type LetterRow = readonly [seq: number, killsEvent: number, head: Buffer];
-
-/** All others wait meanwhile. */
-const DROPS_PER_TURN = 100;
+type LetterRow = readonly [seq: number, killsEvent: number, head: Buffer, bytes: number];
 
 export function createDrop(database: Database, session: Session, forget: Names["forget"]): Pick<EventStore, "drop"> {
   // Up to the line feed: a payload may be large.
   const find = database.prepare(
-    `SELECT gone, seq, schema_id, key_id, arrival, coalesce(substr(message, 1, instr(message, x'0a')), x''), reason IS NOT NULL, length(folds.position) > 0, folds.seq IS NOT NULL
+    `SELECT gone, seq, schema_id, key_id, arrival, coalesce(substr(message, 1, instr(message, x'0a')), x''), reason IS NOT NULL, length(folds.position) > 0, folds.seq IS NOT NULL,
+       length(message)
      FROM events LEFT JOIN messages USING (seq) LEFT JOIN folds USING (seq) WHERE id = ?`,
   );
   const empty = database.prepare("UPDATE events SET effective_ts = '', reason = NULL, gone = ?, crc = ? WHERE seq = ?");
@@ -40,31 +40,43 @@ export function createDrop(database: Database, session: Session, forget: Names["
   const unfold = database.prepare("DELETE FROM folds WHERE seq = ?");
   const uncount = prepareUncount(database);
   const letters = database.prepare(
-    "SELECT seq, kills_event, substr(message, 1, instr(message, x'0a')) FROM dead_letters WHERE ws = ? AND event_id = ?",
+    "SELECT seq, kills_event, substr(message, 1, instr(message, x'0a')), length(message) FROM dead_letters WHERE ws = ? AND event_id = ?",
   );
   const remove = database.prepare("DELETE FROM dead_letters WHERE seq = ?");
   /** `event`: that stands or stood under the id, null if none did, with its fingerprint. */
-  const unbury = (workspace: WorkspaceId, eventId: EventId, event: Pick<EventRecord, "fingerprint"> | null): void => {
-    for (const [seq, kills, message] of letters.all([workspace, eventId]) as readonly LetterRow[]) {
+  const unbury = (
+    workspace: WorkspaceId,
+    eventId: EventId,
+    event: Pick<EventRecord, "fingerprint"> | null,
+    turn: DropTurn,
+  ): void => {
+    for (const [seq, kills, message, bytes] of letters.all([workspace, eventId]) as readonly LetterRow[]) {
       if (event !== null && isOfItsOwn({ workspace, killsEvent: kills === 1, message }, event.fingerprint)) continue;
       remove.run([seq]);
+      turn.bytes += bytes;
       forget("letter", seq, message);
     }
   };
 
   /** Whether it dropped it now. */
-  const dropOne = (workspace: WorkspaceId, eventId: EventId, key: Buffer, reason: DropReason): boolean => {
+  const dropOne = (
+    workspace: WorkspaceId,
+    eventId: EventId,
+    key: Buffer,
+    reason: DropReason,
+    turn: DropTurn,
+  ): boolean => {
     const row = find.get([key]) as Row | undefined;
     if (row === undefined) {
-      unbury(workspace, eventId, null);
+      unbury(workspace, eventId, null, turn);
       return false;
     }
-    const [gone, seq, schemaId, keyId, arrival, bytes, isDead, isFolded, isPinned] = row;
+    const [gone, seq, schemaId, keyId, arrival, bytes, isDead, isFolded, isPinned, length] = row;
     const decoded = decodeMessage(bytes);
     const head: EventRecord | null = decoded.kind === "event" ? decoded.event : null;
     const said = { fingerprint: head?.fingerprint ?? null };
     if (gone !== null) {
-      unbury(workspace, eventId, said);
+      unbury(workspace, eventId, said, turn);
       return false;
     }
     const state = { isFolded: isFolded === 1, isPinned: isPinned === 1, isDead: isDead === 1 };
@@ -74,27 +86,20 @@ export function createDrop(database: Database, session: Session, forget: Names["
     );
     empty.run([reason, crc32(left), seq]);
     put.run([seq, left]);
+    turn.bytes += length ?? 0;
     uncount(seq);
     unfold.run([seq]);
     if (isFolded !== 1) forget("event", seq, bytes);
-    unbury(workspace, eventId, said);
+    unbury(workspace, eventId, said, turn);
     return true;
   };
 
   return {
     drop: async (workspace, eventIds, reason) => {
-      session.requireOpen();
       const keyOf = createOwnKeys(workspace);
-      const ids = eventIds.filter(isUuid);
-      let dropped = 0;
-      for (let next = 0; next < ids.length; next += DROPS_PER_TURN) {
-        if (next > 0) await nextTurn();
-        const some = ids.slice(next, next + DROPS_PER_TURN);
-        dropped += await session.write(
-          () => some.filter((eventId) => dropOne(workspace, eventId, keyOf(eventId), reason)).length,
-        );
-      }
-      return dropped;
+      return dropInTurns(session, eventIds.filter(isUuid), (eventId, turn) =>
+        dropOne(workspace, eventId, keyOf(eventId), reason, turn),
+      );
     },
   };
 }

@@ -8,13 +8,14 @@ import {
 } from "../../../core/event/event.js";
 import { decodeMessage } from "../../../core/event/message.js";
 import type { TombOf } from "../../../core/identity/tombstone.js";
-import type { DeadLetterId, EventId, Tomb, WorkspaceId } from "../../../core/ids.js";
+import type { EventId, Tomb, WorkspaceId } from "../../../core/ids.js";
 import type { DeadLetter, EventStore, Naming } from "../../../core/ports/event-store.js";
 import { DAMAGED, fromRow, orDamaged } from "../../stored-event.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
 import { toLetter, SELECT_LETTER, type LetterRow } from "./dead-letters.js";
 import { receivedAtIn, SELECT_EVENT, toEventRow, UUID_BYTES } from "./rows.js";
 import type { Session } from "../session.js";
+import { dropInTurns } from "./turns.js";
 
 type NameMethods = Pick<EventStore, "naming" | "removeLetters" | "foldedInto">;
 
@@ -98,7 +99,15 @@ export function createNames(database: Database, session: Session, tombOf: TombOf
           next: page.length < limit ? null : page.at(-1)!.join(":"),
         };
       }),
-    removeLetters: (workspace, ids) => session.write(() => ids.filter((id) => removeLetter(workspace, id)).length),
+    removeLetters: (workspace, ids) =>
+      dropInTurns(session, ids, (id, turn) => {
+        const row = remove.get([id, workspace]) as readonly [seq: number, message: Buffer] | undefined;
+        if (row === undefined) return false;
+        const [seq, message] = row;
+        turn.bytes += message.length;
+        forget("letter", seq, message);
+        return true;
+      }),
     foldedInto: async (workspace, facets, limit) => {
       const keyOf = createOwnKeys(workspace);
       return session.read(() => {
@@ -111,12 +120,6 @@ export function createNames(database: Database, session: Session, tombOf: TombOf
       });
     },
   };
-
-  function removeLetter(workspace: WorkspaceId, id: DeadLetterId): boolean {
-    const row = remove.get([id, workspace]) as readonly [seq: number, message: Buffer] | undefined;
-    if (row !== undefined) forget("letter", ...row);
-    return row !== undefined;
-  }
 }
 
 const NOTHING = (): void => undefined;
