@@ -62,25 +62,42 @@ export const lettersAtOnce = ({ payloadBytesMax }: Limits): number =>
 export const listedBytesMax = (limits: Limits, limit: number): number =>
   Math.min((limit + 1) * limits.payloadBytesMax, PAGE_BYTES_MAX + lettersAtOnce(limits) * limits.payloadBytesMax);
 
-/** Those of the page that may be shown; with others behind them in the place of those that may not. `next`: where there are more. */
+/** Looked at with one read of the store, and for one page, where no index answers what is asked. */
+const LOOKS_PER_READ = 2_000;
+const LOOKS_MAX = 10_000;
+
+/** One filter has an index; what it finds is looked at for the others. Only the open ones have one of their own. */
+const isLookedFor = ({ eventId, keyId, reason, state }: DeadLetterPage): boolean =>
+  [eventId, keyId ?? null, reason, state ?? null].filter((one) => one !== null).length > 1 || state === "replayed";
+
+/** Those of the page that may be shown; with others behind them in the place of those that may not. `next`: where there are more, or may be. */
 export async function listLetters(
   services: HidingServices & Pick<Services, "limits">,
   workspace: WorkspaceId,
   page: DeadLetterPage,
 ): Promise<{ readonly letters: readonly DeadLetter[]; readonly next: LetterPosition | null }> {
   const letters: DeadLetter[] = [];
-  let bytes = 0;
+  const { events, limits } = services;
+  const isLooked = isLookedFor(page);
+  let [bytes, looks] = [0, 0];
+  /** Where the letters that are looked at now end. */
+  let downTo: LetterPosition | null = null;
   for (let { before } = page; ;) {
-    const limit = Math.min(lettersAtOnce(services.limits), page.limit + 1 - letters.length);
-    const found = await services.events.deadLetters(workspace, { ...page, limit, before });
+    if (isLooked) downTo ??= await events.letterBehind(workspace, { ...page, before }, LOOKS_PER_READ);
+    const limit = Math.min(lettersAtOnce(limits), page.limit + 1 - letters.length);
+    const found = await events.deadLetters(workspace, { ...page, limit, before, ...(downTo !== null && { downTo }) });
     for (const letter of await withoutErasedLetters(services, workspace, found)) {
       if (letters.length === page.limit) return { letters, next: positionOf(letters.at(-1)!) };
       letters.push(letter);
       bytes += letter.message.length;
     }
-    if (found.length < limit) return { letters, next: null };
-    before = positionOf(found.at(-1)!);
-    if (bytes >= PAGE_BYTES_MAX) return { letters, next: before };
+    if (found.length === limit) before = positionOf(found.at(-1)!);
+    else if (downTo === null) return { letters, next: null };
+    else {
+      [before, downTo] = [downTo, null];
+      looks += LOOKS_PER_READ;
+    }
+    if (bytes >= PAGE_BYTES_MAX || looks >= LOOKS_MAX) return { letters, next: before };
   }
 }
 

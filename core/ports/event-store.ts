@@ -113,6 +113,8 @@ export const isOpen = ({ times, replayed }: Pick<DeadLetter, "times" | "replayed
 export interface DeadLetterPage {
   readonly limit: number;
   readonly before: LetterPosition | null;
+  /** None that is older. Absent: all of them. */
+  readonly downTo?: LetterPosition;
   readonly eventId: EventId | null;
   /** Exact reason, or null for all. */
   readonly reason: string | null;
@@ -206,6 +208,15 @@ export interface EventStore extends Port {
   bury(letter: DeadLetter): Promise<void>;
   /** Dead letters of the workspace by (at, id), newest first, before the position, whether or not one stands there still. */
   deadLetters(workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]>;
+  /**
+   * The last of so many letters before the position, newest first: of those of the event, else of the key, else of the reason, else of all.
+   * Null where there are fewer.
+   */
+  letterBehind(
+    workspace: WorkspaceId,
+    page: Omit<DeadLetterPage, "limit">,
+    count: number,
+  ): Promise<LetterPosition | null>;
   findDeadLetter(workspace: WorkspaceId, deadLetterId: DeadLetterId): Promise<DeadLetter | null>;
   /** The open ones, oldest first. */
   openLetters(workspace: WorkspaceId, page: OpenLetters & { readonly limit: number }): Promise<readonly DeadLetter[]>;

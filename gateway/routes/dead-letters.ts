@@ -71,7 +71,8 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       operationId: "listDeadLetters",
       tag: "Manage",
       summary: "Dead letters: events that failed, were quarantined or were refused, newest first",
-      description: "A page of large ones may be short: continue until `next_cursor` is null.",
+      description:
+        "A page of large ones may be short, and with several filters even empty: continue until `next_cursor` is null.",
       example: { query: { wait: 10 }, after: ["sendSdkBatch"] },
       access,
       query: {
@@ -93,8 +94,8 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
           ...(query.state !== undefined && { state: query.state }),
         };
         const look = async (): Promise<boolean> => {
-          const { letters } = await listLetters(services, workspace, { ...page, limit: 1 });
-          return letters.length > 0;
+          const { letters, next } = await listLetters(services, workspace, { ...page, limit: 1 });
+          return letters.length > 0 || next !== null;
         };
         const isThere = (left: () => number): Promise<boolean> =>
           lookWithBytes(listedBytesMax(limits, 1), look, left());

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
-import { newId, type EventId, type Uid } from "../../core/ids.js";
+import Libsql from "libsql";
+import { newId, type DeadLetterId, type EventId, type Uid } from "../../core/ids.js";
 import type { EventStore } from "../../core/ports/event-store.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import { createEmbeddedEventStore } from "../../store/embedded/events/events.js";
 import { openEmbedded, type EmbeddedStore } from "../../store/embedded/open.js";
 import { createEmbeddedProfileStore } from "../../store/embedded/profiles.js";
+import { STORE_TABLES } from "../../store/embedded/schema.js";
 import { onError, temporaryFolder } from "../support/backends.js";
-import { aDeadLetter, aFold, anEvent, aWorkspace, tombOf } from "../support/builders.js";
+import { aDeadLetter, aFold, aKeyId, anEvent, aWorkspace, tombOf } from "../support/builders.js";
 
 describe("What is large goes in turns in the embedded store, and others write between them", () => {
   const { workspaceId: workspace } = aWorkspace();
@@ -87,6 +89,34 @@ describe("What is large goes in turns in the embedded store, and others write be
     });
     assert.deepEqual([removed, others >= 4], [ids.length, true], `${others} writes`);
     assert.equal(await events.removeLetters(workspace, ids), 0);
+  });
+
+  it("letters are listed by an index that holds what is asked for, or by that of what is looked at", async () => {
+    const asked: string[] = [];
+    const prepare = (sql: string) => {
+      if (sql.includes("FROM dead_letters")) asked.push(sql);
+      return store.database.prepare(sql);
+    };
+    const watched = createEmbeddedEventStore({ database: { ...store.database, prepare }, tombOf });
+    const tables = new Libsql(":memory:");
+    tables.exec(STORE_TABLES.sql);
+    const position = { at: 1, deadLetterId: newId<DeadLetterId>() };
+    const [keyId, reason, state] = [aKeyId(), "rejected", "open"] as const;
+    for (const [filter, index] of [
+      [{ state }, "dead_letters_open"],
+      [{ keyId, reason }, "dead_letters_key"],
+      [{ keyId, reason, state }, "dead_letters_key"],
+      [{ reason, state }, "dead_letters_reason"],
+      [{ eventId: newId<EventId>(), keyId, reason, state }, "dead_letters_event"],
+    ] as const)
+      for (const range of [{}, { before: position }, { before: position, downTo: position }]) {
+        await watched.deadLetters(workspace, { ...PAGE, ...filter, ...range });
+        const sql = asked.at(-1)!;
+        const parameters = Array<number>(sql.split("?").length - 1).fill(1);
+        const plan = tables.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(parameters);
+        assert.match(JSON.stringify(plan), new RegExp(`USING INDEX ${index} `), sql);
+      }
+    tables.close();
   });
 
   it("events of small facets are folded all at once", async () => {

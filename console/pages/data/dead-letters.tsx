@@ -68,11 +68,11 @@ function useReasons(state: string | null, keyId: string) {
   return { groups: known.current, error, again };
 }
 
-/** Of the pages so far, what is of this schema; the next page is read until there is some. */
+/** Of the pages so far, what is of this schema; the next page is read until there is some. One that filters may be empty. */
 function useOfSchema(letters: Pages<DeadLetter>, schema: string): Pages<DeadLetter> {
   const items = letters.items?.filter(({ schema_id: id }) => schema === "" || id === schema) ?? null;
   const { more, isLoading, error } = letters;
-  const isSought = schema !== "" && items?.length === 0 && more !== null;
+  const isSought = items?.length === 0 && more !== null;
   useEffect(() => {
     if (isSought && !isLoading && error === null) more();
   }, [isSought, isLoading, error]);

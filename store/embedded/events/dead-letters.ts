@@ -4,6 +4,7 @@ import type {
   DeadLetter,
   DeadLetterPage,
   EventStore,
+  LetterPosition,
   LooseLetter,
   OpenLetters,
 } from "../../../core/ports/event-store.js";
@@ -13,7 +14,14 @@ import { createOwnKeys } from "../uuid.js";
 
 type DeadLetterMethods = Pick<
   EventStore,
-  "bury" | "deadLetters" | "findDeadLetter" | "openLetters" | "countOpenLetters" | "looseLetters" | "noteReplay"
+  | "bury"
+  | "deadLetters"
+  | "letterBehind"
+  | "findDeadLetter"
+  | "openLetters"
+  | "countOpenLetters"
+  | "looseLetters"
+  | "noteReplay"
 >;
 
 export type LetterRow = readonly [
@@ -68,31 +76,45 @@ export function createDeadLetters(
     });
   };
 
-  const select = async (columns: string, filters: readonly SqlFilter[], end: string, limit: number) => {
+  const select = async (
+    columns: string,
+    filters: readonly SqlFilter[],
+    end: string,
+    limit: number,
+    { table = "dead_letters", offset = 0 } = {},
+  ) => {
     const where = filters.map(([sql]) => sql).join(" AND ");
-    const parameters = [...filters.flatMap(([, given]) => given), limit];
-    return session.read(() =>
-      database.prepare(`SELECT ${columns} FROM dead_letters WHERE ${where} ${end} LIMIT ?`).all(parameters),
-    );
+    const parameters = [...filters.flatMap(([, given]) => given), limit, offset];
+    const sql = `SELECT ${columns} FROM ${table} WHERE ${where} ${end} LIMIT ? OFFSET ?`;
+    return session.read(() => database.prepare(sql).all(parameters));
   };
 
   const deadLetters = async (workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]> => {
-    const { before, eventId, reason, keyId, state, limit } = page;
+    const { downTo, state, limit } = page;
+    const [first, ...others] = askedOf(page);
     const filters: readonly SqlFilter[] = [
-      ["ws = ?", [workspace]],
-      ...(before === null ? [] : [["(at, id) < (?, ?)", [before.at, before.deadLetterId]] as const]),
-      ...(eventId === null ? [] : [["event_id = ?", [eventId]] as const]),
-      ...(reason === null ? [] : [["reason = ?", [Buffer.from(reason)]] as const]),
-      ...(keyId === undefined ? [] : [["key_id = ?", [keyId]] as const]),
+      ...listFilters(workspace, page.before, first),
+      ...(downTo === undefined ? [] : [["(at, id) >= (?, ?)", [downTo.at, downTo.deadLetterId]] as const]),
+      // With a sign no index is chosen by them: how many they take of a stretch is not known.
+      ...others.map(([sql, given]) => [`+${sql}`, given] as const),
       ...(state === undefined ? [] : [[state === "open" ? OPEN : "times <= replayed", []] as const]),
     ];
-    const rows = await select(COLUMNS, filters, "ORDER BY at DESC, id DESC", limit);
+    // SQLite takes the other index in this order, and looks at all that were replayed.
+    const table = state === "open" && first === undefined ? OPEN_LETTERS : "dead_letters";
+    const rows = await select(COLUMNS, filters, NEWEST_FIRST, limit, { table });
     return rows.map((row) => toLetter(row as LetterRow));
+  };
+
+  const letterBehind: EventStore["letterBehind"] = async (workspace, page, count) => {
+    const filters = listFilters(workspace, page.before, askedOf(page)[0]);
+    const [row] = await select("at, id", filters, NEWEST_FIRST, 1, { offset: count - 1 });
+    return row === undefined ? null : { at: row[0] as number, deadLetterId: row[1] as DeadLetterId };
   };
 
   return {
     bury,
     deadLetters,
+    letterBehind,
     findDeadLetter: async (workspace, deadLetterId) => {
       const row = await session.read(() => find.get([deadLetterId, workspace]));
       return row === undefined ? null : toLetter(row as LetterRow);
@@ -126,6 +148,26 @@ export function createDeadLetters(
 }
 
 type SqlFilter = readonly [sql: string, parameters: readonly (string | number | Buffer)[]];
+
+const OPEN_LETTERS = "dead_letters INDEXED BY dead_letters_open";
+const NEWEST_FIRST = "ORDER BY at DESC, id DESC";
+
+const listFilters = (
+  workspace: WorkspaceId,
+  before: LetterPosition | null,
+  first: SqlFilter | undefined,
+): readonly SqlFilter[] => [
+  ["ws = ?", [workspace]],
+  ...(first === undefined ? [] : [first]),
+  ...(before === null ? [] : [["(at, id) < (?, ?)", [before.at, before.deadLetterId]] as const]),
+];
+
+/** Each has an index of its own. */
+const askedOf = ({ eventId, keyId, reason }: Omit<DeadLetterPage, "limit">): readonly SqlFilter[] => [
+  ...(eventId === null ? [] : [["event_id = ?", [eventId]] as const]),
+  ...(keyId === undefined ? [] : [["key_id = ?", [keyId]] as const]),
+  ...(reason === null ? [] : [["reason = ?", [Buffer.from(reason)]] as const]),
+];
 
 /** As the index of the open ones says it. */
 const OPEN = "times > replayed";

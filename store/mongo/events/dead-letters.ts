@@ -52,6 +52,14 @@ export const DEAD_LETTER_INDEXES: readonly IndexDescription[] = [
 const TIME_DIGITS = 16;
 const timeText = (at: number): string => String(at).padStart(TIME_DIGITS, "0");
 const positionOf = ({ at, deadLetterId }: LetterPosition): string => timeText(at) + deadLetterId;
+const readPosition = (position: string): LetterPosition => ({
+  at: Number(position.slice(0, TIME_DIGITS)),
+  deadLetterId: position.slice(TIME_DIGITS) as DeadLetterId,
+});
+const between = (downTo: LetterPosition | undefined, before: LetterPosition | null) => ({
+  ...(downTo !== undefined && { $gte: positionOf(downTo) }),
+  ...(before !== null && { $lt: positionOf(before) }),
+});
 /** Above every position. */
 const HIGHEST = ":";
 
@@ -64,7 +72,14 @@ export function createDeadLetters(
   namesOf: (letter: DeadLetter) => Pick<DeadLetterDocument, "names">,
 ): Pick<
   EventStore,
-  "bury" | "deadLetters" | "findDeadLetter" | "openLetters" | "countOpenLetters" | "looseLetters" | "noteReplay"
+  | "bury"
+  | "deadLetters"
+  | "letterBehind"
+  | "findDeadLetter"
+  | "openLetters"
+  | "countOpenLetters"
+  | "looseLetters"
+  | "noteReplay"
 > {
   const { events, letters } = collections;
 
@@ -94,10 +109,10 @@ export function createDeadLetters(
   };
 
   const deadLetters = async (workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]> => {
-    const { before, eventId, reason, keyId, state, limit } = page;
+    const { before, downTo, eventId, reason, keyId, state, limit } = page;
     const filter = {
       ws: workspace,
-      ...(before !== null && { position: { $lt: positionOf(before) } }),
+      ...((before !== null || downTo !== undefined) && { position: between(downTo, before) }),
       ...(eventId !== null && { eventId }),
       ...(reason !== null && { reason }),
       ...(keyId !== undefined && { keyId }),
@@ -107,7 +122,20 @@ export function createDeadLetters(
     return found.map(toLetter);
   };
 
+  const letterBehind: EventStore["letterBehind"] = async (workspace, { before, eventId, keyId, reason }, count) => {
+    const filter = {
+      ws: workspace,
+      ...(before !== null && { position: between(undefined, before) }),
+      ...(eventId !== null ? { eventId } : keyId !== undefined ? { keyId } : reason !== null && { reason }),
+    };
+    const projection = { _id: 0, position: 1 } as const;
+    const options = { projection, sort: { position: -1 }, skip: count - 1, limit: 1 } as const;
+    const [found] = await session.call(() => letters.find(filter, options).toArray());
+    return found === undefined ? null : readPosition(found.position);
+  };
+
   return {
+    letterBehind,
     openLetters: async (workspace, { limit, ...page }) => {
       const options = { sort: { position: 1 }, limit } as const;
       const found = await session.call(() => letters.find(openFilter(workspace, page), options).toArray());
