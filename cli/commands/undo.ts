@@ -14,6 +14,9 @@ interface Undone {
   readonly profile_ids: readonly string[];
   readonly before?: readonly Ref[];
   readonly after?: readonly Ref[];
+  /** How many there are of these: the lists end after the first 1,000. */
+  readonly profiles_before?: number;
+  readonly profiles_after?: number;
   /** Other links by which the two are still one person. */
   readonly still_joined_by?: readonly Link[];
   /** There are more of these, or of the dropped ones. */
@@ -75,14 +78,16 @@ function requestOf(positionals: readonly string[], forbid: boolean): { readonly 
   return { path, body: { identifier: from } };
 }
 
-const showRefs = (refs: readonly Ref[] = []): string =>
-  refs.map(({ profile_id: id, size }) => `${id} (${size})`).join(", ");
+function showRefs(refs: readonly Ref[] = [], all = refs.length): string {
+  const told = refs.map(({ profile_id: id, size }) => `${id} (${size})`).join(", ");
+  return all > refs.length ? `${told}, and ${(all - refs.length).toLocaleString("en-US")} more` : told;
+}
 
 const showTrial = (trial: Undone): string =>
   [
     `would be: ${trial.outcome}`,
-    `profiles before (identifiers): ${showRefs(trial.before)}`,
-    `profiles after (identifiers): ${showRefs(trial.after)}`,
+    `profiles before (identifiers): ${showRefs(trial.before, trial.profiles_before)}`,
+    `profiles after (identifiers): ${showRefs(trial.after, trial.profiles_after)}`,
     ...showStaying(trial),
   ].join("\n");
 

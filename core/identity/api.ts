@@ -92,10 +92,13 @@ export type UnlinkRequest =
    */
   | { readonly uids: ReadonlySet<Uid>; readonly within: Identifier };
 
+/** A profile of thousands may split into thousands; an answer and the record of the change tell at most so many. */
+export const PROFILES_TOLD_MAX = 1_000;
+
 /** What an undo did. */
 export interface UndoResult {
   readonly outcome: UndoOutcome;
-  /** Ids of the profiles after it, sorted. */
+  /** Ids of the profiles after it, sorted: the first `PROFILES_TOLD_MAX` of them. */
   readonly profileIds: readonly ProfileId[];
   readonly changeId: ChangeId | null;
   /** The shortest path that still connects the two; null when they are apart. */
@@ -104,8 +107,12 @@ export interface UndoResult {
   readonly isPartial: boolean;
   /** Links that stay removed because a rule now forbids them. */
   readonly dropped: readonly DroppedLink[];
+  /** By id: the first `PROFILES_TOLD_MAX` of them. */
   readonly before: readonly ProfileRef[];
   readonly after: readonly ProfileRef[];
+  /** How many there are of these, told or not. */
+  readonly profilesBefore: number;
+  readonly profilesAfter: number;
 }
 
 /** A link that was removed; its evidence is that of the change which asserted it. */

@@ -29,6 +29,8 @@ const UNDONE = record({
   dry_run: Type.Optional(Type.Literal(true)),
   before: Type.Optional(Type.Array(REF)),
   after: Type.Optional(Type.Array(REF)),
+  profiles_before: Type.Optional(Type.Integer()),
+  profiles_after: Type.Optional(Type.Integer()),
 });
 
 export function undoRoutes(services: Services): readonly Route[] {
@@ -160,5 +162,11 @@ const showUndone = (undone: UndoResult, dryRun: boolean) => ({
   ...(undone.stillJoinedBy !== null && { still_joined_by: undone.stillJoinedBy.map(showLink) }),
   ...(undone.dropped.length > 0 && { dropped: undone.dropped }),
   ...(undone.isPartial && { partial: true }),
-  ...(dryRun && { dry_run: true, before: undone.before.map(showRef), after: undone.after.map(showRef) }),
+  ...(dryRun && {
+    dry_run: true,
+    before: undone.before.map(showRef),
+    after: undone.after.map(showRef),
+    profiles_before: undone.profilesBefore,
+    profiles_after: undone.profilesAfter,
+  }),
 });

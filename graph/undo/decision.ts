@@ -1,4 +1,4 @@
-import type { UndoResult } from "../../core/identity/api.js";
+import { PROFILES_TOLD_MAX, type UndoResult } from "../../core/identity/api.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid } from "../../core/ids.js";
 import type { Change, KeyPair, Plan, ProfileRef, Rules } from "../../core/identity/model.js";
 import type { SeenIdentifier, Snapshot } from "../../core/identity/snapshot.js";
@@ -105,9 +105,6 @@ export type StepPlan =
 /** The change record without its id, its time and its evidence. */
 export type UndoRecord = Pick<Change, "identifiers" | "reverts" | "isForbidding">;
 
-/** A component of thousands may split into thousands; an answer has at most so many ids. */
-const IDS_MAX = 1_000;
-
 type Dropped = UndoResult["dropped"];
 
 /** What an answer and its record list of the links that rules kept out. */
@@ -120,7 +117,7 @@ interface Outcome extends Partial<Pick<UndoResult, "outcome" | "dropped">> {
   readonly stillJoinedBy?: Explained | null;
 }
 
-/** Unchanged, unless told otherwise. */
+/** Of profiles, each told once. Unchanged, unless told otherwise. */
 export function resultOf(
   before: readonly ProfileRef[],
   after: readonly ProfileRef[],
@@ -137,6 +134,8 @@ export function resultOf(
     dropped: shown.dropped,
     before: smallest(before),
     after: refs,
+    profilesBefore: before.length,
+    profilesAfter: after.length,
   };
 }
 
@@ -154,20 +153,19 @@ export const recordOf = (
 
 const idsOf = (refs: readonly ProfileRef[]): readonly ProfileId[] => refs.map(({ profileId }) => profileId);
 
-/** By id, each once. It is cut again and again, because sorting all of many would take too long. */
+/** By id. It is cut again and again, because sorting all of many would take too long. */
 function smallest(refs: readonly ProfileRef[]): readonly ProfileRef[] {
-  let found = new Map<ProfileId, ProfileRef>();
+  let found: ProfileRef[] = [];
   let last = null as ProfileId | null;
   const cut = (): void => {
-    const least = [...found.values()].toSorted((a, b) => (a.profileId < b.profileId ? -1 : 1)).slice(0, IDS_MAX);
-    if (least.length === IDS_MAX) last = least.at(-1)!.profileId;
-    found = new Map(least.map((ref) => [ref.profileId, ref]));
+    found = found.toSorted((a, b) => (a.profileId < b.profileId ? -1 : 1)).slice(0, PROFILES_TOLD_MAX);
+    if (found.length === PROFILES_TOLD_MAX) last = found.at(-1)!.profileId;
   };
   for (const { profileId, size } of refs) {
     if (last !== null && profileId > last) continue;
-    found.set(profileId, { profileId, size });
-    if (found.size === 2 * IDS_MAX) cut();
+    found.push({ profileId, size });
+    if (found.length === 2 * PROFILES_TOLD_MAX) cut();
   }
   cut();
-  return [...found.values()];
+  return found;
 }

@@ -128,11 +128,12 @@ async function decide(asked: Revert): Promise<UndoDecision | "changed"> {
   return { keys: asked.named, work: null, result: resultOf(refs, refs) };
 }
 
-const namedProfiles = ({ named, snapshot }: Revert, without: readonly Component[] = []): readonly ProfileRef[] =>
-  named.flatMap((key) => {
-    const [component, profile] = locationOf(snapshot, key);
-    return without.includes(component) ? [] : [refOf(profile)];
-  });
+/** Each once. */
+function namedProfiles({ named, snapshot }: Revert, without: readonly Component[] = []): readonly ProfileRef[] {
+  const found = new Map(named.map((key) => locationOf(snapshot, key)));
+  for (const component of without) found.delete(component);
+  return [...found.values()].map(refOf);
+}
 
 interface SplitProfile extends AffectedProfile {
   readonly positionOf: (key: IdentifierKey) => number | undefined;

@@ -120,6 +120,8 @@ describe("POST /v1/changes/{id}/revert", () => {
       dry_run: true,
       before: [{ profile_id: made["profile_id"], size: 2 }],
       after: ids.map((one) => ({ profile_id: one, size: 1 })),
+      profiles_before: 1,
+      profiles_after: 2,
     });
     assert.equal(await calls.profileOf(phone), made["profile_id"]);
     assert.equal((await calls.changes()).length, 1);

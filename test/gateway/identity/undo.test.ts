@@ -151,6 +151,8 @@ describe("POST /v1/identity/unlink", () => {
       dry_run: true,
       before: [{ profile_id: profileId, size: 2 }],
       after: ids.map((one) => ({ profile_id: one, size: 1 })),
+      profiles_before: 1,
+      profiles_after: 2,
     });
     const forbids = await calls.unlink({ from: ada, to: bob, forbid: true }, "?dry_run=true");
     assert.deepEqual([forbids.body["outcome"], forbids.body["change_id"]], ["forbidden", null]);

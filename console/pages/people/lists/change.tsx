@@ -2,7 +2,19 @@ import type { JSX } from "preact";
 import { useQuery } from "../../../api/hooks.js";
 import type { PageProps } from "../../../state/pages.js";
 import { useMay } from "../../../state/session.js";
-import { Card, Facts, Id, KeyId, LinkButton, Loaded, Missing, PageFrame, Table, Time } from "../../../ui/kit.js";
+import {
+  Card,
+  Facts,
+  Id,
+  KeyId,
+  LinkButton,
+  Loaded,
+  Missing,
+  PageFrame,
+  showNumber,
+  Table,
+  Time,
+} from "../../../ui/kit.js";
 import { ChangeLink, OutcomeBadge, OUTCOMES, ProfileLink, RULES, Source } from "../parts/evidence.js";
 import type { Change, ChangedIdentifier, Dropped, Outcome } from "../parts/records.js";
 import { Name, Pair } from "../parts/text.js";
@@ -61,6 +73,9 @@ export function Page({ params }: PageProps): JSX.Element {
 const isWhole = (one: ChangedIdentifier | undefined): one is Extract<ChangedIdentifier, { value: string }> =>
   one !== undefined && "value" in one;
 
+/** A record names no more profiles, however many an undo made. */
+const NAMED_MAX = 1_000;
+
 const Profiles = ({ ids }: { readonly ids: readonly string[] }): JSX.Element =>
   ids.length === 0 ? (
     <span class="soft">none</span>
@@ -69,6 +84,9 @@ const Profiles = ({ ids }: { readonly ids: readonly string[] }): JSX.Element =>
       {ids.map((id) => (
         <ProfileLink key={id} id={id} />
       ))}
+      {ids.length >= NAMED_MAX && (
+        <span class="soft">A record names the first {showNumber(NAMED_MAX)}. There may be more.</span>
+      )}
     </span>
   );
 

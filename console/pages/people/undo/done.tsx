@@ -14,7 +14,7 @@ const SHOWN_MAX = 10;
 /** What was done: the profiles that came of it, and how to keep them as they are. */
 export function Done({
   request,
-  preview: { before, after },
+  preview: { after, profiles_before: before, profiles_after: all },
   undone: { outcome, change_id: change },
 }: {
   readonly request: UndoRequest;
@@ -40,11 +40,11 @@ export function Done({
     >
       <div class="stack">
         <Refs refs={shown} known={null} members={members} />
-        {after.length > SHOWN_MAX && (
-          <p class="soft small">and {count(after.length - SHOWN_MAX, "more profile", "more profiles")}</p>
+        {all > shown.length && (
+          <p class="soft small">and {count(all - shown.length, "more profile", "more profiles")}</p>
         )}
         {!isForbidden && wanted !== null && <KeepApart two={wanted} />}
-        {after.length > before.length && !isForbidden && <Again request={request} />}
+        {all > before && !isForbidden && <Again request={request} />}
       </div>
     </Card>
   );

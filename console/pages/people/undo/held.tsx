@@ -152,7 +152,7 @@ async function tried(between: readonly Identifier[]): Promise<readonly Candidate
     between.map(async (identifier, i): Promise<Candidate> => {
       if (i >= TRIED_MAX) return { identifier, parts: null };
       const preview = await send({ kind: "identifier", identifier }, true).catch(() => null);
-      return { identifier, parts: preview?.after.length ?? null };
+      return { identifier, parts: preview?.profiles_after ?? null };
     }),
   );
   const rank = ({ parts }: Candidate): number => (parts === null ? 1 : parts > 2 ? 0 : 2);

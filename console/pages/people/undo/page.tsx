@@ -171,8 +171,9 @@ function Undoing({
         >
           <What request={request} />
           <p>
-            {count(preview.before.length, "profile")} now, {count(preview.after.length, "profile")} afterwards.{" "}
-            {preview.after.length > preview.before.length && "Each part has its former id, traits and counts again. "}
+            {count(preview.profiles_before, "profile")} now, {count(preview.profiles_after, "profile")} afterwards.{" "}
+            {preview.profiles_after > preview.profiles_before &&
+              "Each part has its former id, traits and counts again. "}
             {request.kind === "pair" && request.isForbidden
               ? "To let the two join again, allow the pair."
               : "You can undo this by reverting the change that it makes."}

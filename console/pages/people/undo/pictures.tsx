@@ -20,6 +20,16 @@ interface Sides {
   readonly members: ReadonlyMap<string, readonly Identifier[]> | null;
 }
 
+/** More points are no picture, and take the page seconds. */
+const shownOf = (refs: readonly Ref[]): readonly Ref[] => refs.slice(0, DRAWN_MAX);
+
+const HowMany = ({ refs, all }: { readonly refs: readonly Ref[]; readonly all: number }): JSX.Element => (
+  <span class="soft small">
+    {count(all, "profile")}
+    {all > shownOf(refs).length && `, the first ${shownOf(refs).length} are shown`}
+  </span>
+);
+
 /** The profiles before and after, as pictures and as a list. */
 export function Pictures({
   request,
@@ -39,17 +49,17 @@ export function Pictures({
       <div class="columns">
         <figure class="undo-side" aria-labelledby="undo-before">
           <figcaption id="undo-before">
-            <h2>Now</h2> <span class="soft small">{count(preview.before.length, "profile")}</span>
+            <h2>Now</h2> <HowMany refs={preview.before} all={preview.profiles_before} />
           </figcaption>
           {sides === null ? <div class="graph-place" /> : <Picture drawn={sides.before} label="Now" isLow />}
-          <Refs refs={preview.before} known={null} members={null} />
+          <Refs refs={shownOf(preview.before)} known={null} members={null} />
         </figure>
         <figure class="undo-side" aria-labelledby="undo-after">
           <figcaption id="undo-after">
-            <h2>Afterwards</h2> <span class="soft small">{count(preview.after.length, "profile")}</span>
+            <h2>Afterwards</h2> <HowMany refs={preview.after} all={preview.profiles_after} />
           </figcaption>
           {sides === null ? <div class="graph-place" /> : <Picture drawn={sides.after} label="Afterwards" isLow />}
-          <Refs refs={preview.after} known={preview.before} members={sides?.members ?? null} />
+          <Refs refs={shownOf(preview.after)} known={preview.before} members={sides?.members ?? null} />
         </figure>
       </div>
       <Parted request={request} preview={preview} members={sides?.members ?? null} />
@@ -150,7 +160,7 @@ function sidesOf(request: UndoRequest, preview: Preview, graph: Graph): Sides | 
     members.set(id, [...(members.get(id) ?? []), node]);
   }
   const isAnnounced =
-    members.size === preview.after.length &&
+    members.size === preview.profiles_after &&
     preview.after.every(({ profile_id: id, size }) => members.get(id)?.length === size);
   if (!isAnnounced) return null;
   if (graph.links.length > LINKS_MAX) return null;
@@ -192,7 +202,8 @@ const pointsOf = (refs: readonly Ref[], hues: ReadonlyMap<string, number>): Draw
   hues,
 });
 
-function onlySizes({ before, after }: Preview): Sides {
+function onlySizes(preview: Preview): Sides {
+  const [before, after] = [shownOf(preview.before), shownOf(preview.after)];
   const ids = new Set([...before, ...after].map(({ profile_id: id }) => pointName(id)));
   const hues = new Map([...ids].map((name, i) => [name, i % HUES]));
   return { before: pointsOf(before, hues), after: pointsOf(after, hues), members: null };

@@ -39,6 +39,9 @@ export interface Undone {
 export interface Preview extends Undone {
   readonly before: readonly Ref[];
   readonly after: readonly Ref[];
+  /** How many there are of these: the lists end after the first 1,000. */
+  readonly profiles_before: number;
+  readonly profiles_after: number;
 }
 
 export function hrefOfUndo(request: UndoRequest): string {
@@ -106,7 +109,13 @@ export function send(request: UndoRequest, isDry: boolean, signal?: AbortSignal)
 
 /** Whether two previews would do the same. */
 export const isSamePreview = (one: Preview, other: Preview): boolean => {
-  const told = ({ outcome, before, after, dropped, still_joined_by: path }: Preview) =>
-    JSON.stringify([outcome, before, after, dropped, path?.map(({ change_id: id }) => id)]);
+  const told = ({ outcome, before, after, profiles_before, profiles_after, dropped, still_joined_by: path }: Preview) =>
+    JSON.stringify([
+      outcome,
+      [before, profiles_before],
+      [after, profiles_after],
+      dropped,
+      path?.map(({ change_id: id }) => id),
+    ]);
   return told(one) === told(other);
 };
