@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { useAnswer } from "../../../api/answer.js";
 import { api } from "../../../api/http.js";
 import type { Schema } from "../../../api/records.js";
@@ -32,11 +33,13 @@ export interface EditorProps {
   /** Where it would be registered; asked with `dry_run` after each change. */
   readonly path: string;
   readonly compatibility: string;
+  /** Hears of each trial which version it would become. */
+  readonly onTried?: (version: number) => void;
   readonly children?: ComponentChildren;
 }
 
 /** A text area whose schema is tried out while it is written: nothing is stored. */
-export function SchemaEditor({ text, onInput, path, compatibility, children }: EditorProps): JSX.Element {
+export function SchemaEditor({ text, onInput, path, compatibility, onTried, children }: EditorProps): JSX.Element {
   const problem = jsonProblem(text);
   const body = `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`;
   const { data: trial, error } = useAnswer(
@@ -44,6 +47,9 @@ export function SchemaEditor({ text, onInput, path, compatibility, children }: E
     (signal) => api<Trial>("POST", `${path}?dry_run=true`, body, { signal }),
     TRIED_MS,
   );
+  useEffect(() => {
+    if (trial !== null) onTried?.(trial.version);
+  }, [trial]);
   return (
     <div class="stack">
       <AreaField label="JSON Schema" isCode rows={rowsOf(text)} value={text} onInput={onInput} wrong={problem} />

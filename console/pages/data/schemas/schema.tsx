@@ -91,7 +91,7 @@ export function Page({ params }: PageProps): JSX.Element {
                     {
                       id: "edit",
                       name: "New version",
-                      show: () => <Edit latest={latest} path={path} onDone={reload} />,
+                      show: () => <Edit latest={latest} path={path} onStale={reload} />,
                     },
                   ]
                 : []),
@@ -121,11 +121,12 @@ const draftOf = (schema: Schema): { readonly text: string; readonly compatibilit
 function Edit({
   latest,
   path,
-  onDone,
+  onStale,
 }: {
   readonly latest: Schema;
   readonly path: string;
-  readonly onDone: () => void;
+  /** There is a newer version than the latest one that was read. */
+  readonly onStale: () => void;
 }): JSX.Element {
   const { values, base, change, settle } = useDraft(draftOf(latest));
   const { text, compatibility } = values;
@@ -135,13 +136,19 @@ function Edit({
   if (text === before) begun.current = Math.max(begun.current, latest.version);
   const isAsBefore = text === before && compatibility === base.compatibility;
   const setText = (next: string): void => change({ text: next });
-  const storing = useAction((sent: typeof values) =>
-    api<Schema>(
-      "POST",
-      `${path}/versions`,
-      `{"compatibility":${JSON.stringify(sent.compatibility)},"schema":${sent.text}}`,
-    ),
-  );
+  const [isHeld, setHeld] = useState(false);
+  const storing = useAction(async (sent: typeof values) => {
+    setHeld(false);
+    // No route takes the version that a text was made of: somebody else's would be replaced unseen.
+    const { version } = await api<Schema>("GET", path);
+    if (version > latest.version) {
+      setHeld(true);
+      onStale();
+      return undefined;
+    }
+    const body = `{"compatibility":${JSON.stringify(sent.compatibility)},"schema":${sent.text}}`;
+    return api<Schema>("POST", `${path}/versions`, body);
+  });
   const submit = async (): Promise<void> => {
     const made = await storing.run(values);
     if (made === undefined) return;
@@ -149,16 +156,23 @@ function Edit({
     begun.current = made.version;
     // What was typed meanwhile stays; else the page reads how it is stored.
     settle(values);
-    onDone();
+    onStale();
   };
   return (
     <Card>
       <Form onSubmit={() => void submit()}>
-        <SchemaEditor text={text} onInput={setText} path={`${path}/versions`} compatibility={compatibility} />
+        <SchemaEditor
+          text={text}
+          onInput={setText}
+          path={`${path}/versions`}
+          compatibility={compatibility}
+          onTried={(version) => version > latest.version + 1 && onStale()}
+        />
         <CompatibilityField value={compatibility} onChange={(next) => change({ compatibility: next })} />
         {latest.version > begun.current && (
           <Message tone="warn">
             Version {latest.version} was registered meanwhile. Your text would take its place: see below what changes.
+            {isHeld && " Nothing of yours was registered."}
           </Message>
         )}
         {jsonProblem(text) === null && text !== before && <Diff before={before} after={text} label="What changes" />}
