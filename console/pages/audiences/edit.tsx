@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useAnswer } from "../../api/answer.js";
 import { useAction } from "../../api/hooks.js";
-import { api, ApiError, isMissing, tagged } from "../../api/http.js";
+import { api, ApiError, AwayError, isMissing, tagged } from "../../api/http.js";
 import type { Audience } from "../../api/audiences.js";
 import type { PageProps } from "../../state/pages.js";
 import { href, useGo } from "../../state/router.js";
@@ -85,6 +85,40 @@ function isChanged(first: Draft, now: Draft): boolean {
 const needsOf = (name: string, ruleText: string | null): string | null =>
   name.trim() === "" ? "Enter a name" : ruleText === null ? "Finish the conditions" : null;
 
+/** Somebody else's change stands there. */
+const isOutdated = (error: unknown): boolean => error instanceof ApiError && error.problem.status === 412;
+
+/** Whether the audience is as these bodies of a change say. */
+function isAs({ name, rule }: Audience, body: string): boolean {
+  const sent = JSON.parse(body) as { readonly name: string; readonly rule?: unknown };
+  return name === sent.name && (sent.rule === undefined || JSON.stringify(rule) === JSON.stringify(sent.rule));
+}
+
+/** Stores a change. If an answer was lost, what stands there may be one's own: it is not taken for somebody else's. */
+function useChange(): (standing: Standing, body: string) => Promise<Audience> {
+  const lost = useRef<readonly string[]>([]);
+  return async ({ audience: { audience_id: id }, tag }, body) => {
+    const path = `/v1/audiences/${id}`;
+    const put = async (of: string | null): Promise<Audience> => {
+      try {
+        return await api<Audience>("PUT", path, body, { headers: of === null ? {} : { "If-Match": of } });
+      } catch (failed) {
+        if (failed instanceof AwayError) lost.current = [...lost.current, body];
+        throw failed;
+      }
+    };
+    try {
+      return await put(tag);
+    } catch (failed) {
+      if (!isOutdated(failed) || lost.current.length === 0) throw failed;
+      const { answer: now, tag: next } = await tagged<Audience>("GET", path);
+      if (isAs(now, body)) return now;
+      if (!lost.current.some((sent) => isAs(now, sent))) throw failed;
+      return put(next);
+    }
+  };
+}
+
 function Edit({
   standing,
   onReload,
@@ -102,14 +136,15 @@ function Edit({
   const [draft, setDraft] = useState(first);
   const text = ruleTextOf(draft);
   const isOther = isChanged(first, draft);
+  const change = useChange();
   const storing = useAction(async () => {
     // A rule that is stored again is judged anew for everybody.
     const rule = before === undefined || isOther ? `,"rule":${text ?? "{}"}` : "";
     const body = `{"name":${JSON.stringify(name.trim())}${rule}}`;
-    if (before === undefined) return api<Audience>("POST", "/v1/audiences", body);
-    const headers = { ...(standing?.tag !== null && standing !== null && { "If-Match": standing.tag }) };
-    return api<Audience>("PUT", `/v1/audiences/${before.audience_id}`, body, { headers });
+    if (standing === null) return api<Audience>("POST", "/v1/audiences", body);
+    return change(standing, body);
   });
+  const isOld = isOutdated(storing.error);
   const go = useGo();
   useUnsaved(name !== (before?.name ?? "") || isOther);
   const submit = async (): Promise<void> => {
@@ -118,7 +153,6 @@ function Edit({
     notify(`The audience ${stored.name} is saved.`);
     go(href("/audiences/:id", { id: stored.audience_id }));
   };
-  const isOld = storing.error instanceof ApiError && storing.error.problem.status === 412;
   // A refusal is about what stood there then; that it is another's turn stays true.
   useEffect(() => {
     if (!isOld) storing.reset();

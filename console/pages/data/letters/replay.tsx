@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAnswer } from "../../../api/answer.js";
-import { api, queryOf, type Asking } from "../../../api/http.js";
+import { api, AwayError, queryOf, type Asking } from "../../../api/http.js";
 import type { ErrorItem } from "../../../api/types.js";
 import { Button, Confirm, count, Dialog, Loaded, Message, notify, showNumber } from "../../../ui/kit.js";
 
@@ -57,6 +57,8 @@ export function Replay({
 }): JSX.Element {
   const { data: dry, error, again } = useAnswer("dry", (signal) => replay(wanted, true, { signal }));
   const [gone, setGone] = useState(0);
+  /** An answer was lost: what it queued is counted nowhere. */
+  const [isLost, setLost] = useState(false);
   const act = async (): Promise<void> => {
     let went = 0;
     try {
@@ -66,13 +68,18 @@ export function Replay({
     } catch (failed) {
       // Asked anew: what went is not among those that would go.
       setGone(gone + went);
+      setLost(isLost || failed instanceof AwayError);
       again();
       throw failed;
     } finally {
       onGone();
     }
   };
-  if (dry?.replayed === 0) return <Left of={dry} title="Nothing can be queued again" onClose={onClose} />;
+  const before = sayGone(gone, isLost);
+  if (dry?.replayed === 0) {
+    const title = before === null ? "Nothing can be queued again" : "Nothing more can be queued again";
+    return <Left of={dry} title={title} before={before} onClose={onClose} />;
+  }
   return (
     <Confirm
       title="Replay dead letters?"
@@ -81,9 +88,7 @@ export function Replay({
       onClose={onClose}
       act={act}
     >
-      {gone > 0 && (
-        <Message tone="warn">{count(gone, "letter")} queued again before it failed; these are left.</Message>
-      )}
+      {before !== null && <Message tone="warn">{before} These are left.</Message>}
       <Loaded data={dry} error={error} reload={again} lines={2}>
         {({ replayed, skipped }) => (
           <p>
@@ -95,6 +100,13 @@ export function Replay({
       </Loaded>
     </Confirm>
   );
+}
+
+/** What went before a failure; null: nothing, as far as anybody can know. */
+function sayGone(gone: number, isLost: boolean): string | null {
+  if (gone === 0) return isLost ? "An answer was lost: what it queued again is not counted." : null;
+  const told = `${count(gone, "letter")} queued again before it failed`;
+  return isLost ? `${told}, and perhaps more: an answer was lost.` : `${told}.`;
 }
 
 const WHY: Readonly<Record<string, string>> = {
@@ -112,10 +124,13 @@ const ERRORS_MAX = 5;
 export function Left({
   of: { replayed, skipped },
   title,
+  before = null,
   onClose,
 }: {
   readonly of: Replayed;
   readonly title?: string;
+  /** What went already. */
+  readonly before?: string | null;
   readonly onClose: () => void;
 }): JSX.Element {
   const counts = new Map<string, number>();
@@ -134,8 +149,9 @@ export function Left({
       }
     >
       <Message tone="warn">
+        {before !== null && <span>{before}</span>}
         {counts.size === 0 ? (
-          <span>There are no such letters any more.</span>
+          <span>{before === null ? "There are no such letters any more." : "No such letters are left."}</span>
         ) : (
           [...counts].map(([why, times]) => (
             <span key={why}>

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { useAnswer } from "../../../api/answer.js";
-import { ApiError } from "../../../api/http.js";
+import { ApiError, AwayError } from "../../../api/http.js";
 import type { PageProps } from "../../../state/pages.js";
 import { go } from "../../../state/router.js";
 import {
@@ -98,11 +98,16 @@ function Undoing({
   const { data: seen, error, again } = useAnswer("undo", (signal) => send(request, true, signal));
   const [acted, setActed] = useState<Acted | null>(null);
   const [isAsking, setAsking] = useState(false);
+  /** An answer to the undo itself was lost: it may be done. */
+  const isLost = useRef(false);
   const act = async (shown: Preview): Promise<void> => {
     const now = await send(request, true);
     if (!isSamePreview(shown, now))
       return setActed(now.outcome === "unchanged" ? { at: "late" } : { at: "seen", preview: now });
-    const undone = await send(request, false);
+    const undone = await send(request, false).catch((failed: unknown) => {
+      isLost.current ||= failed instanceof AwayError;
+      throw failed;
+    });
     setActed(undone.outcome === "unchanged" ? { at: "late" } : { at: "done", preview: now, undone });
   };
   // What was done stays done, whatever the form says.
@@ -110,7 +115,12 @@ function Undoing({
   if (acted?.at === "late")
     return (
       <Card title="This was undone already" isResult>
-        <p>In another tab, or by somebody else. Nothing was changed now.</p>
+        <p>
+          {isLost.current
+            ? "By your first try, whose answer was lost, or by somebody else."
+            : "In another tab, or by somebody else."}{" "}
+          Nothing was changed now.
+        </p>
         {request.kind === "change" && (
           <p>
             Undone by: <UndoneBy id={request.id} />
