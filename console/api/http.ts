@@ -44,6 +44,8 @@ export interface Asking {
   /** Whichever key this browser logged in with, and not only the one that the page shows. */
   readonly isOfAnyKey?: boolean;
   readonly signal?: AbortSignal;
+  /** It writes nothing, or next to nothing, and is answered as quickly as what is read, whatever its method. */
+  readonly isRead?: true;
   readonly headers?: Readonly<Record<string, string>>;
   /** How the text of the answer is understood; as JSON if it is not said. */
   readonly read?: ((text: string) => unknown) | undefined;
@@ -51,7 +53,7 @@ export interface Asking {
 
 /** Nothing that is read waits longer, a long `wait` included; a browser would wait for minutes. */
 const READ_MS = 30_000;
-/** What is written may be large, or many people's. */
+/** What is written may be large, or many people's; and previews, explanations and dry runs may look at that much. */
 const WRITE_MS = 120_000;
 
 /**
@@ -65,10 +67,10 @@ export async function ask<Taken>(
   asking: Asking,
   take: (response: Response, end: () => void) => Promise<Taken>,
 ): Promise<Taken> {
-  const { signal } = asking;
+  const { signal, isRead = method === "GET" } = asking;
   const own = new AbortController();
   const end = (): void => own.abort();
-  const timer = setTimeout(end, method === "GET" ? READ_MS : WRITE_MS);
+  const timer = setTimeout(end, isRead ? READ_MS : WRITE_MS);
   signal?.addEventListener("abort", end);
   if (signal?.aborted === true) end();
   try {

@@ -5,7 +5,7 @@ import { connection, returns } from "../state/connection.js";
 import { findSession, session } from "../state/session.js";
 import { useStore } from "../state/store.js";
 import { secretsShown } from "../state/unsaved.js";
-import { Failure } from "../ui/kit.js";
+import { Bones, Failure } from "../ui/kit.js";
 import { Notices } from "../ui/notices.js";
 import { Frame } from "./frame.js";
 import { Login, LoginAgain, Outside } from "./login.js";
@@ -37,6 +37,20 @@ function useBeginning(): readonly [error: unknown, again: () => void] {
   return [error, again];
 }
 
+/** Most services answer before a page of bones could be read as anything but a flash. */
+const WAITED_MS = 1_000;
+
+/** Nobody knows yet whose session it is. */
+function Unknown({ error, again }: { readonly error: unknown; readonly again: () => void }): JSX.Element | null {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), WAITED_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  if (error === null && !isLong) return null;
+  return <Outside>{error === null ? <Bones lines={4} /> : <Failure error={error} onRetry={again} />}</Outside>;
+}
+
 export function App(): JSX.Element {
   const known = useStore(session);
   const isAway = useStore(connection) === "away";
@@ -48,11 +62,7 @@ export function App(): JSX.Element {
       {known.state === "in" && <Frame key={known.me.key.key_id} />}
       {known.state === "in" && ended !== null && !isSecretShown && <LoginAgain reason={ended} me={known.me} />}
       {known.state === "out" && <Login reason={known.reason} />}
-      {known.state === "unknown" && error !== null && (
-        <Outside>
-          <Failure error={error} onRetry={again} />
-        </Outside>
-      )}
+      {known.state === "unknown" && <Unknown error={error} again={again} />}
       <div class="told">
         <Notices />
         {isAway && (

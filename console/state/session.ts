@@ -63,7 +63,7 @@ export async function logOut(): Promise<void> {
   const before = session.get();
   session.set({ state: "unknown" });
   try {
-    await api("DELETE", "/console/session");
+    await api("DELETE", "/console/session", undefined, { isRead: true });
   } catch (error) {
     // What this browser is logged in with by now is another tab's, and stays.
     const isOfOther = error instanceof ApiError && error.problem.code === "unauthenticated";

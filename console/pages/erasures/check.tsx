@@ -17,7 +17,12 @@ export function Check(): JSX.Element {
   const given = wholeOf(names, typed);
   const checking = useAction(async () => {
     const body = { identifiers: [given] };
-    const { identifiers } = await api<{ readonly identifiers: readonly Checked[] }>("POST", "/v1/erasures/check", body);
+    const { identifiers } = await api<{ readonly identifiers: readonly Checked[] }>(
+      "POST",
+      "/v1/erasures/check",
+      body,
+      { isRead: true },
+    );
     setFound(identifiers[0] ?? null);
   });
   const change = (next: Identifier): void => {

@@ -45,7 +45,7 @@ export function Erase({
     error,
     again,
   } = useAnswer(target === null ? null : JSON.stringify(target), async (signal) => {
-    const { answer: plan, tag } = await tagged<Plan>("POST", `${PATH}?dry_run=true`, target, { signal });
+    const { answer: plan, tag } = await tagged<Plan>("POST", `${PATH}?dry_run=true`, target, { signal, isRead: true });
     return { plan, tag };
   });
   const erasing = useAction(async () => {

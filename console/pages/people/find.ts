@@ -27,7 +27,7 @@ export async function find(text: string, names: readonly string[], signal: Abort
   const profiles: { profile: Profile; matched: readonly Identifier[] }[] = [];
   for (let next = 0; next < names.length; next += LOOKUP_MAX) {
     const identifiers = names.slice(next, next + LOOKUP_MAX).map((namespace) => ({ namespace, value: text }));
-    const found = await api<LookedUp>("POST", "/v1/profiles/lookup", { identifiers }, { signal });
+    const found = await api<LookedUp>("POST", "/v1/profiles/lookup", { identifiers }, { signal, isRead: true });
     for (const profile of found.profiles) {
       const known = profiles.findIndex((one) => one.profile.profile_id === profile.profile_id);
       if (known < 0) profiles.push({ profile, matched: profile.matched });

@@ -115,7 +115,7 @@ interface Told {
 /** Looks both up first, so that an unknown one is an answer and no refusal. */
 async function explain(from: Identifier, to: Identifier, signal: AbortSignal): Promise<Told> {
   const identifiers = [from, to];
-  const { profiles } = await api<LookedUp>("POST", "/v1/profiles/lookup", { identifiers }, { signal });
+  const { profiles } = await api<LookedUp>("POST", "/v1/profiles/lookup", { identifiers }, { signal, isRead: true });
   const profileOf = (one: Identifier) =>
     profiles.find(({ matched }) => matched.some((other) => isSame(one, other)))?.profile_id ?? null;
   const sides = [profileOf(from), profileOf(to)] as const;

@@ -24,7 +24,7 @@ export function CheckEvent({ schema }: { readonly schema: Schema }): JSX.Element
     (signal) => {
       const head = JSON.stringify({ schema_id: schema.schema_id, timestamp: new Date().toISOString() });
       const body = `${head.slice(0, -1)},"payload":${text}}`;
-      return api<Checked>("POST", "/v1/collect?syncValidation=true", body, { signal });
+      return api<Checked>("POST", "/v1/collect?syncValidation=true", body, { signal, isRead: true });
     },
     CHECKED_MS,
   );

@@ -44,7 +44,7 @@ export function SchemaEditor({ text, onInput, path, compatibility, onTried, chil
   const body = `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`;
   const { data: trial, error } = useAnswer(
     problem === null ? `${path} ${body}` : null,
-    (signal) => api<Trial>("POST", `${path}?dry_run=true`, body, { signal }),
+    (signal) => api<Trial>("POST", `${path}?dry_run=true`, body, { signal, isRead: true }),
     TRIED_MS,
   );
   useEffect(() => {
