@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { FeedEntry, FeedPage } from "../../api/audiences.js";
 import { useAction } from "../../api/hooks.js";
 import { api, ApiError, AwayError, queryOf } from "../../api/http.js";
@@ -36,12 +36,15 @@ export function useFeed(audienceId: string): Feed {
   const [error, setError] = useState<unknown>(null);
   const returned = useStore(returns);
   const step = stepOf(audienceId);
+  /** Ends with the list that is shown. */
+  const shown = useRef(new AbortController());
   const read = (after: number, more: object, signal?: AbortSignal): Promise<FeedPage> =>
     api("GET", `/v1/feed${queryOf({ audience_id: audienceId, after, ...more })}`, undefined, signal && { signal });
 
   useEffect(() => {
     const abort = new AbortController();
     const { signal } = abort;
+    shown.current = abort;
     /** Goes on after what passes, such as a 503 of a service that is about to end: nothing of what is shown is lost by it. */
     const patiently = async (after: number, limit: number, waitS?: number): Promise<FeedPage> => {
       for (let wait = waitS; ; wait = undefined) {
@@ -100,7 +103,13 @@ export function useFeed(audienceId: string): Feed {
     if (state === null) return;
     const { from: to, oldest } = state;
     const from = Math.max(0, oldest - 1, to - step);
-    const page = await read(from, { limit: LIMIT });
+    const { signal } = shown.current;
+    const page = await read(from, { limit: LIMIT }, signal).catch((failed: unknown) => {
+      if (signal.aborted) return null;
+      throw failed;
+    });
+    // Of another audience, or of before the service went away.
+    if (page === null || signal.aborted) return;
     const found = page.entries.filter(({ seq }) => seq <= to).toReversed();
     setState((last) => last && { ...last, entries: [...last.entries, ...found], from });
   });
