@@ -200,9 +200,14 @@ describeConsole("undo", (console) => {
     assert.deepEqual(await offer.locator(".sent").allTextContents(), ["ada", "bob"]);
     await look("people-undo-apart");
     assert.equal(await pairsOf(workspace), "0");
-    await offer.getByRole("button", { name: "Also keep them apart" }).click();
-    await page.getByText("The two are kept apart").waitFor();
-    await look("people-undo-kept-apart");
+    // They are linked again meanwhile: what the page said to be apart would be parted.
+    await identify(workspace, ADA, BOB);
+    await offer.getByRole("link", { name: "Preview: also keep them apart" }).click();
+    await page.getByRole("figure", { name: "Now" }).getByText("1 profile").waitFor({ timeout: 20_000 });
+    assert.equal(await pairsOf(workspace), "0", "nothing is written");
+    await page.getByRole("button", { name: "Unlink and forbid…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unlink and forbid" }).click();
+    await page.getByText("Done: unlinked").waitFor();
     assert.equal(await pairsOf(workspace), "1");
     const pair = await workspace.send("POST", "/v1/identity/unlink?dry_run=true", { from: ADA, to: BOB, forbid: true });
     assert.equal(textAt(pair.body, "outcome"), "unchanged", "it is this pair");

@@ -1,37 +1,19 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { useAnswer } from "../../../api/answer.js";
-import { useAction } from "../../../api/hooks.js";
 import { api } from "../../../api/http.js";
-import { Bones, Button, Failure, LinkButton, Message } from "../../../ui/kit.js";
+import { Bones, Failure, LinkButton, Message } from "../../../ui/kit.js";
 import type { Explained } from "../parts/records.js";
 import { Pair } from "../parts/text.js";
 import { Still, TakeOut } from "./held.js";
-import { hrefOfUndo, send, type Two } from "./request.js";
+import { hrefOfUndo, type Two } from "./request.js";
 
-/** After an undo: forbids the pair that it was about. While links still hold the two together, says which. */
+/** After an undo: leads to forbidding the pair that it was about. While links still hold the two together, says which. */
 export function KeepApart({ two }: { readonly two: Two }): JSX.Element {
   const {
     data: explained,
     error,
     again,
   } = useAnswer("apart", (signal) => api<Explained>("POST", "/v1/identity/explain", two, { signal }));
-  const [isForbidden, setForbidden] = useState(false);
-  const forbidding = useAction(async () => {
-    await send({ kind: "pair", ...two, isForbidden: true }, false);
-    setForbidden(true);
-  });
-  if (isForbidden)
-    return (
-      <Message tone="good">
-        <strong role="status">The two are kept apart</strong>
-        <Pair from={two.from} to={two.to} isWhole />
-        <span>
-          Nothing brings them into one profile, until the pair is allowed again under{" "}
-          <a href="#/forbidden-pairs">Forbidden pairs</a>.
-        </span>
-      </Message>
-    );
   if (error !== null) return <Failure error={error} onRetry={again} />;
   if (explained === null) return <Bones lines={2} />;
   if (!explained.connected)
@@ -40,11 +22,10 @@ export function KeepApart({ two }: { readonly two: Two }): JSX.Element {
         <strong>These two are apart now</strong>
         <Pair from={two.from} to={two.to} isWhole />
         <div>
-          <Button isSmall icon="forbidden" isBusy={forbidding.isBusy} onClick={() => void forbidding.run()}>
-            Also keep them apart
-          </Button>
+          <LinkButton isSmall icon="forbidden" href={hrefOfUndo({ kind: "pair", ...two, isForbidden: true })}>
+            Preview: also keep them apart
+          </LinkButton>
         </div>
-        <Failure error={forbidding.error} onRetry={again} />
       </Message>
     );
   return <Joined two={two} explained={explained} />;
