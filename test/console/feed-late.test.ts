@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { DRAWN } from "../support/console/crawl.js";
 import { describeConsole } from "../support/console/console.js";
+import { wereRefused } from "../support/console/hands.js";
 
 const ALPHA = "0198a000-0000-7000-8000-0000000000aa";
 const BETA = "0198a000-0000-7000-8000-0000000000bb";
@@ -69,5 +70,37 @@ describeConsole("entries of the feed that come late", (console) => {
     await earlier.click();
     await page.locator("main tbody").getByText("Beta").nth(3).waitFor({ timeout: 20_000 });
     assert.equal(asked.at(-1), 7_000);
+  });
+
+  it("have no word for a name before the name could be asked for, and then the name", async () => {
+    const opened = await console().open(await console().app.workspace(), { path: "/stats" });
+    const { page, go } = opened;
+    let isBusy = true;
+    let times = 0;
+    await page.route("**/v1/profiles/lookup", (route) => {
+      times += 1;
+      const problem = { code: "rate_limited", title: "Too many", detail: "Later.", status: 429 };
+      const asked = (route.request().postDataJSON() as { readonly profile_ids: readonly string[] }).profile_ids;
+      const profiles = asked.map((one) => ({
+        profile_id: one,
+        matched: [],
+        matched_ids: [one],
+        identifiers: [{ namespace: "email", value: "ada@example.com" }],
+        traits: {},
+      }));
+      return isBusy
+        ? route.fulfill({ status: 429, headers: { "Retry-After": "2" }, json: problem })
+        : route.fulfill({ json: { profiles, unknown: [], unknown_ids: [] } });
+    });
+    await feedIn(page, () => Promise.resolve());
+    const refused = page.waitForResponse("**/v1/profiles/lookup");
+    await go("/feed");
+    await refused;
+    await page.locator("main tbody tr").nth(1).waitFor();
+    await page.evaluate(DRAWN);
+    isBusy = false;
+    assert.equal(await page.getByText("no name").count(), 0);
+    await page.getByText("ada@example.com").nth(1).waitFor({ timeout: 20_000 });
+    wereRefused(opened, ...Array.from({ length: times - 1 }, () => 429));
   });
 });

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api } from "../../api/http.js";
+import { api, ApiError, AwayError } from "../../api/http.js";
 import type { SampleProfile } from "../../api/audiences.js";
 import { returns } from "../../state/connection.js";
 import { href } from "../../state/router.js";
@@ -33,6 +33,15 @@ export function nameOf({ identifiers, traits }: Pick<SampleProfile, "identifiers
   return (named as string | undefined) ?? (first === undefined ? "" : `${first.namespace} ${first.value}`);
 }
 
+const REFUSED_S = 5;
+const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+
+/** In how many seconds to ask again what the service refuses for now; null: it is no such refusal. */
+function passesIn(error: unknown): number | null {
+  if (!(error instanceof ApiError) || (error.problem.status !== 429 && error.problem.status < 500)) return null;
+  return error.retryAfter ?? REFUSED_S;
+}
+
 /** The names of these profiles, each asked for once, a hundred at a time. */
 export function useNames(ids: readonly string[]): Names {
   const [names, setNames] = useState<Names>(new Map());
@@ -52,12 +61,18 @@ export function useNames(ids: readonly string[]): Names {
     const lookUp = async (): Promise<void> => {
       const found = new Map<string, string | null>(wanted.map((id) => [id, ""]));
       try {
-        const looked = await api<LookedUp>("POST", "/v1/profiles/lookup", { profile_ids: wanted });
+        const looked = await api<LookedUp>("POST", "/v1/profiles/lookup", { profile_ids: wanted }, { isRead: true });
         for (const one of looked.profiles) for (const id of one.matched_ids) found.set(id, nameOf(one));
         for (const id of looked.unknown_ids) found.set(id, null);
-      } catch {
-        // The ids alone will do, until the service is back.
-        for (const id of wanted) failed.current.add(id);
+      } catch (error) {
+        const passes = passesIn(error);
+        // Until the service is back, or for good, the ids alone will do.
+        if (passes === null) for (const id of wanted) failed.current.add(id);
+        else {
+          await pause(passes);
+          for (const id of wanted) asked.current.delete(id);
+        }
+        if (passes !== null || error instanceof AwayError) found.clear();
       }
       setNames((last) => new Map([...last, ...found]));
       setIdle(true);
