@@ -53,12 +53,14 @@ export interface Asking {
 
 /** Nothing that is read waits longer, a long `wait` included; a browser would wait for minutes. */
 const READ_MS = 30_000;
+/** An answer that began goes on at once: where it stops for so long, the connection is lost without a word. */
+const REST_MS = 30_000;
 /** What is written may be large, or many people's; and previews, explanations and dry runs may look at that much. */
 const WRITE_MS = 120_000;
 
 /**
- * Asks, and lets a good answer be taken, which may end it. `path` begins with `/`. A text is sent as it is. One signal for each request: what
- * joins several keeps all of them.
+ * Asks, and lets a good answer be taken, which may end it, and watches how long its rest is on the way. `path` begins with `/`. A text is
+ * sent as it is. One signal for each request: what joins several keeps all of them.
  */
 export async function ask<Taken>(
   method: Method,
@@ -130,15 +132,28 @@ export async function tagged<Answer>(
   body?: unknown,
   asking: Asking = {},
 ): Promise<{ readonly answer: Answer; readonly tag: string | null }> {
-  return ask(method, path, body, asking, async (response) => {
+  return ask(method, path, body, asking, async (response, end) => {
     const tag = response.headers.get("ETag");
     if (response.status === 204) return { answer: undefined as Answer, tag };
     const { read = JSON.parse } = asking;
-    const text = await response.text().catch((error: unknown) => {
+    const text = await textOf(response, end).catch((error: unknown) => {
       throw lost(error, asking);
     });
     return { answer: read(text) as Answer, tag };
   });
+}
+
+/** Piece by piece: a slow connection has its time, and one on which nothing comes any more is ended. */
+async function textOf({ body }: Response, end: () => void): Promise<string> {
+  if (body === null) return "";
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const timer = setTimeout(end, REST_MS);
+    const next = await reader.read().finally(() => clearTimeout(timer));
+    if (next.done) return text;
+    text += next.value;
+  }
 }
 
 /** Whether such an item is in a list of `/v1`, page by page. `name` is the member of the answer that holds the items. */

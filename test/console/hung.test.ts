@@ -1,4 +1,6 @@
+import assert from "node:assert/strict";
 import { describeConsole, type Opened } from "../support/console/console.js";
+import { eventually } from "../support/eventually.js";
 
 /** Longer than the page waits for what it reads. */
 const READ_MS = 31_000;
@@ -39,5 +41,30 @@ describeConsole("a service that takes requests and does not answer", (console) =
     await page.clock.runFor(READ_MS);
     await page.getByRole("button", { name: "Log out" }).waitFor({ timeout: 20_000 });
     (wrongs as string[]).splice(0);
+  });
+
+  it("is told of where an answer begins and does not go on, and its dialog can be closed then", async () => {
+    const opened = await open("/keys");
+    const { page } = opened;
+    await page.evaluate(`{
+      const ask = fetch;
+      window.fetch = (url, init) => {
+        if (!String(url).endsWith("/v1/keys") || init.method !== "POST") return ask(url, init);
+        const begin = (part) => {
+          part.enqueue(new TextEncoder().encode('{"key_id"'));
+          init.signal.addEventListener("abort", () => part.error(new DOMException("ended", "AbortError")));
+        };
+        window.isBegun = true;
+        return Promise.resolve(new Response(new ReadableStream({ start: begin }), { status: 201 }));
+      };
+    }`);
+    await page.getByRole("button", { name: "New key" }).first().click();
+    await page.clock.install();
+    await page.getByRole("button", { name: "Make the key" }).click();
+    await eventually("it is asked", () => page.evaluate("window.isBegun === true"));
+    await page.clock.runFor(READ_MS);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("It did not answer this request.").waitFor({ timeout: 20_000 });
+    assert.equal(await dialog.getByRole("button", { name: "Close" }).isDisabled(), false);
   });
 });
