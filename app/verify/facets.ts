@@ -5,6 +5,7 @@ import type { TimelinePosition } from "../../core/ports/event-store.js";
 import type { StoredFacet } from "../../core/ports/profile-store.js";
 import { facetToJson } from "../../core/profile/facet-json.js";
 import type { Facet } from "../../core/profile/facet.js";
+import type { Folded } from "../../core/profile/fold-events.js";
 import { addFacets, emptyFacet } from "../../core/profile/fold.js";
 import type { Backends } from "../backends.js";
 import type { Findings } from "./findings.js";
@@ -41,15 +42,16 @@ async function compare(deps: Deps, workspace: WorkspaceId, uid: Uid): Promise<vo
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const before = (await backends.profiles.find(workspace, [uid])).get(uid);
     const truth = await recompute(deps, workspace, uid, before?.pending ?? []);
-    if (isSame(before, truth)) return;
+    const isRight = isSame(before, truth.facet);
+    if (isRight && truth.pending.length === (before?.pending.length ?? 0)) return;
     // However many events are left: a facet that is older than its newest events may have as many that are gone.
-    if (before !== undefined && (await mayHaveExpired(workspace)))
+    if (!isRight && before !== undefined && (await mayHaveExpired(workspace)))
       return findings.passedOver("facets of events that may have expired");
     const after = (await backends.profiles.find(workspace, [uid])).get(uid);
     if (after?.rev !== before?.rev) continue;
     findings.found("wrong_facets", uid);
     if (!isRepair) return;
-    const save = { uid, facet: truth, pending: before?.pending ?? [], expectedRev: before?.rev ?? 0 };
+    const save = { uid, ...truth, expectedRev: before?.rev ?? 0 };
     const [isSaved] = await backends.profiles.save(workspace, [save]);
     if (isSaved === true) findings.mended("wrong_facets");
     return;
@@ -66,13 +68,16 @@ function textOf(facet: Facet): string {
   return facetToJson({ facet: { ...facet, traits }, pending: [] });
 }
 
-/** Events that are marked, and those that the facet names as its own before their marks. */
+/**
+ * Events that are marked, and those that the facet names as its own before their marks. One that it names and that is not stored, or is
+ * in another facet, it names no more: when that event came again, it would be taken for counted.
+ */
 async function recompute(
   { backends: { events }, gainOf }: Deps,
   workspace: WorkspaceId,
   uid: Uid,
   pending: readonly EventId[],
-): Promise<Facet> {
+): Promise<Folded> {
   let facet = emptyFacet;
   const open = new Set(pending);
   for (let before: TimelinePosition | null = null; ;) {
@@ -89,9 +94,12 @@ async function recompute(
     if (last === undefined) break;
     before = last;
   }
+  const strange = new Set<EventId>();
   for (const eventId of open) {
     const event = await events.find(workspace, eventId);
-    if (event !== null && event.status !== "dropped") facet = addFacets(facet, await gainOf(event));
+    if (event?.status === "dropped") continue;
+    if (event === null || (event.facet ?? uid) !== uid) strange.add(eventId);
+    else facet = addFacets(facet, await gainOf(event));
   }
-  return facet;
+  return { facet, pending: pending.filter((eventId) => !strange.has(eventId)) };
 }

@@ -8,7 +8,7 @@ export const KINDS = {
   damaged_events: "events whose checksum does not hold",
   unfolded_events: "events that should be in a profile, are not, and are not queued",
   unknown_facets: "events and facets of identifiers that the graph does not know",
-  wrong_facets: "facets that are not what their events come to",
+  wrong_facets: "facets that are not what their events come to, or name others as theirs",
   wrong_tallies: "events that do not count for audiences as their rules say",
   unmarked_letters: "dead letters whose event is not dead",
   letterless_events: "dead events without a dead letter",

@@ -19,11 +19,13 @@ import { foldContract } from "./events/fold.contract.js";
 import { markStoreContract } from "./profiles/mark-store.contract.js";
 import { seatStoreContract } from "./profiles/seat-store.contract.js";
 import { tallyStoreContract } from "./profiles/tally-store.contract.js";
+import { verifyFacetsContract } from "./verify-facets.contract.js";
 import { webhookStoreContract } from "./catalog/webhook-store.contract.js";
 import { profileStoreContract } from "./profiles/profile-store.contract.js";
 
 runContract("EventStore", eventStoreContract, eventBackends);
 runContract("EventStore.fold", foldContract, foldBackends);
+runContract("Verifying facets", verifyFacetsContract, foldBackends);
 runContract("ProfileStore", profileStoreContract, profileBackends);
 runContract("AudienceStore", audienceStoreContract, audienceBackends);
 runContract("MarkStore", markStoreContract, markBackends);
