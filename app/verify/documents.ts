@@ -7,7 +7,7 @@ import { isFolding } from "../../core/event/event.js";
 import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Identity } from "../../core/identity/api.js";
 import type { EventRow } from "../../core/ports/copying.js";
-import type { Namings } from "../../core/ports/event-store.js";
+import { isOpen, type DeadLetter, type Namings } from "../../core/ports/event-store.js";
 import type { Buried, Erasure } from "../../core/identity/erasure.js";
 import type { Backends } from "../backends.js";
 import { verifyFacet, type GainOf } from "./facets.js";
@@ -50,7 +50,7 @@ export async function verifyDocuments(given: Omit<VerifyDeps, "begun" | "erasing
     if (row.gone === "expired") expired.add(row.workspace);
     if (row.gone === null) await verifyEvent(deps, row, isEmpty);
   });
-  await verifyLetters(deps);
+  await verifyLetters(deps, isEmpty);
   // Also where none had expired when the events were walked: the first ones may have gone since.
   const mayHaveExpired = async (workspace: WorkspaceId): Promise<boolean> =>
     expired.has(workspace) || (await mayHaveTaken(workspace));
@@ -133,21 +133,29 @@ async function hasLetter({ backends }: VerifyDeps, { workspace, eventId }: Event
   return (await backends.events.deadLetters(workspace, page)).length > 0;
 }
 
-async function verifyLetters({ backends, findings, isRepair }: VerifyDeps): Promise<void> {
+/** Of one that was replayed the event is on its way, or is told as one that is in no profile. */
+async function verifyLetters({ backends, findings, isRepair }: VerifyDeps, isEmpty: boolean): Promise<void> {
   await forEachRow(backends.copying.documents, "deadLetters", async ({ letter }) => {
-    const { workspace, eventId, killsEvent } = letter;
-    if (!killsEvent || workspace === null || eventId === null) return;
+    const { workspace, eventId, deadLetterId } = letter;
+    if (!kills(letter) || workspace === null || eventId === null) return;
     const event = await backends.events.find(workspace, eventId).catch((error: unknown) => {
       if (isUnavailable(error)) throw error;
       return null;
     });
     if (event?.status !== "stored" || event.facet !== null) return;
-    findings.found("unmarked_letters", letter.deadLetterId);
+    // It may have been replayed since its row was read.
+    const present = await backends.events.findDeadLetter(workspace, deadLetterId);
+    if (present === null || !kills(present)) return;
+    // A replay is noted only after it was queued.
+    if (!isEmpty) return findings.passedOver("events that may still be queued");
+    findings.found("unmarked_letters", deadLetterId);
     if (!isRepair) return;
-    await backends.events.bury(letter);
+    await backends.events.bury(present);
     findings.mended("unmarked_letters");
   });
 }
+
+const kills = (letter: DeadLetter): boolean => letter.killsEvent && isOpen(letter);
 
 const PER_PAGE = 500;
 

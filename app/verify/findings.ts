@@ -10,7 +10,7 @@ export const KINDS = {
   unknown_facets: "events and facets of identifiers that the graph does not know",
   wrong_facets: "facets that are not what their events come to, or name others as theirs",
   wrong_tallies: "events that do not count for audiences as their rules say",
-  unmarked_letters: "dead letters whose event is not dead",
+  unmarked_letters: "open dead letters whose event is not dead",
   letterless_events: "dead events without a dead letter",
   wrong_seats: "profiles whose stored audiences are not what the rules say",
   wrong_feeds: "profiles of which the feed tells other audiences than those that are stored",
