@@ -7,7 +7,7 @@ import type { MemberRows, SeatRow } from "../../core/ports/copying.js";
 import type { Backends } from "../backends.js";
 import { verifyFeed } from "./feeds.js";
 import type { Findings } from "./findings.js";
-import { forEachRow } from "./rows.js";
+import { forEachRow, seatPages } from "./rows.js";
 
 export interface MemberDeps {
   readonly backends: Pick<Backends, "audiences" | "copying" | "graph" | "marks" | "seats">;
@@ -97,13 +97,8 @@ async function readSeats(deps: MemberDeps, workspace: WorkspaceId): Promise<Seat
 
 async function seatsOf({ backends }: MemberDeps, workspace: WorkspaceId): Promise<ReadonlyMap<ProfileId, Stored>> {
   const seats = new Map<ProfileId, Stored>();
-  await forEachRow<MemberRows, "seats">(
-    backends.copying.members,
-    "seats",
-    async ({ workspace: own, profileId, due, memberships }) => {
-      if (own === workspace) seats.set(profileId, { due, memberships });
-    },
-  );
+  for await (const page of seatPages(backends.copying.members, workspace))
+    for (const { profileId, due, memberships } of page) seats.set(profileId, { due, memberships });
   return seats;
 }
 

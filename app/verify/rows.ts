@@ -1,5 +1,5 @@
-import type { WorkspaceId } from "../../core/ids.js";
-import type { Copied, Copying } from "../../core/ports/copying.js";
+import type { ProfileId, WorkspaceId } from "../../core/ids.js";
+import type { Copied, Copying, MemberCopying, SeatRow } from "../../core/ports/copying.js";
 import type { Backends } from "../backends.js";
 
 const ROWS_PER_PAGE = 500;
@@ -15,6 +15,16 @@ export async function* pagesOf<Rows, K extends keyof Rows>(
     yield page.rows;
     if (page.next === null) return;
     after = page.next;
+  }
+}
+
+/** Of one workspace: those of all others would be read anew for each. */
+export async function* seatPages(copying: MemberCopying, workspace: WorkspaceId): AsyncGenerator<readonly SeatRow[]> {
+  for (let after: ProfileId | null = null; ;) {
+    const page: readonly SeatRow[] = await copying.seatsOf(workspace, { limit: ROWS_PER_PAGE, after });
+    yield page;
+    if (page.length < ROWS_PER_PAGE) return;
+    after = page.at(-1)!.profileId;
   }
 }
 

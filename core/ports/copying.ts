@@ -17,12 +17,10 @@ import type { Buried, Erasure } from "../identity/erasure.js";
 import type { Change, Evidence, ForbiddenPair } from "../identity/model.js";
 import type { DeadLetter } from "./event-store.js";
 import type { Moved } from "./movements.js";
+import type { Page } from "./port.js";
 
-export interface CopyPage {
-  readonly limit: number;
-  /** Where the page before this one ended, as it said; null: from the beginning. */
-  readonly after: string | null;
-}
+/** After where the page before this one ended, as it said; null: from the beginning. */
+export type CopyPage = Page<string>;
 
 export interface Copied<Row> {
   readonly rows: readonly Row[];
@@ -49,6 +47,8 @@ export interface GraphCopying extends Copying<GraphRows> {
 
 /** The audiences', of which the sizes can also be put right. */
 export interface MemberCopying extends Copying<MemberRows> {
+  /** The rows of seats that `dump` has of the workspace, by profile id, after `page.after`; it reads no others. The event loop turns before. */
+  seatsOf(workspace: WorkspaceId, page: Page<ProfileId>): Promise<readonly SeatRow[]>;
   /** Writes the sizes if the feed still ends at the row's head; answers whether it did. Who appends at the same moment may undo it. */
   mend(row: FeedHeadRow): Promise<boolean>;
 }

@@ -295,11 +295,11 @@ describe("npm run verify, of what ends by itself while it runs", () => {
     // It began when the window was open, and the seats were read when it was over.
     let time = Date.now() - 10 * MINUTE_MS;
     const { members: rows } = backends.copying;
-    const dump: typeof rows.dump = (kind, page) => {
-      if (kind === "seats") time = Date.now();
-      return rows.dump(kind, page);
+    const seatsOf: typeof rows.seatsOf = (...asked) => {
+      time = Date.now();
+      return rows.seatsOf(...asked);
     };
-    const copying = { ...backends.copying, members: { ...rows, dump } };
+    const copying = { ...backends.copying, members: { ...rows, seatsOf } };
     await verifyMembers({ backends: { ...backends, copying }, services, findings, isRepair: false, now: () => time });
     assert.deepEqual(findings.lines(), []);
   });

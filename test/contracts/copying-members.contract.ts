@@ -50,6 +50,10 @@ export const ofThese = (all: Dumped<MemberRows>, workspaces: readonly WorkspaceI
 export const memberCopyingContract: Contract<CopiedMembers> = {
   "the event loop turns before each page": async ({ port }) => {
     assert.deepEqual(await dumpedInOneTurn(port.copying), []);
+    let hasTurned = false;
+    setImmediate(() => (hasTurned = true));
+    await port.copying.seatsOf(newId(), { limit: 7, after: null });
+    assert.ok(hasTurned);
   },
 
   "dumps seats, feed and marks, each row once": async ({ port, reopen }) => {
@@ -62,6 +66,23 @@ export const memberCopyingContract: Contract<CopiedMembers> = {
     );
     const again = ofThese(await dumpAll<MemberRows>((await reopen()).copying, 500), workspaces);
     assert.deepEqual(sorted(again), sorted(given));
+  },
+
+  "lists the seats of a workspace alone, by profile id, the same as it dumps": async ({ port }) => {
+    const workspaces = await fillMembers(port);
+    const { seats } = ofThese(await dumpAll<MemberRows>(port.copying, 500), workspaces);
+    for (const workspace of workspaces) {
+      const own = seats.filter((row) => row.workspace === workspace);
+      const ids = own.map(({ profileId }) => profileId).toSorted();
+      const all = await port.copying.seatsOf(workspace, { limit: 100, after: null });
+      assert.deepEqual(
+        all,
+        ids.map((id) => own.find(({ profileId }) => profileId === id)!),
+      );
+      assert.deepEqual(await port.copying.seatsOf(workspace, { limit: 3, after: ids[1]! }), all.slice(2, 5));
+      assert.deepEqual(await port.copying.seatsOf(workspace, { limit: 3, after: ids.at(-1)! }), []);
+    }
+    assert.deepEqual(await port.copying.seatsOf(newId(), { limit: 3, after: null }), []);
   },
 
   "writes the sizes where the feed ends at the row's head, and nowhere else": async ({ port, reopen }) => {

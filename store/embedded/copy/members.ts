@@ -7,6 +7,7 @@ import {
   type CopyPage,
   type MemberCopying,
   type MemberRows,
+  type SeatRow,
 } from "../../../core/ports/copying.js";
 import { nextTurn } from "../session.js";
 import { createOwnKeys, readUuid, uuidBytes } from "../uuid.js";
@@ -21,12 +22,21 @@ const UUID_BYTES = 16;
 export function createEmbeddedMemberCopying({ database }: { readonly database: Database }): MemberCopying {
   const dumps = prepareDumps(database);
   const loads = prepareLoads(database);
+  const seats = database.prepare(
+    `SELECT ${SEAT_COLUMNS} FROM seats WHERE ws = ? AND profile > ? AND ${IS_KEPT} ORDER BY profile LIMIT ?`,
+  );
   const putSizes = database.prepare("UPDATE feeds SET sizes = ? WHERE ws = ? AND head = ?");
   return {
     kinds: MEMBER_KINDS,
     dump: async (kind, page) => {
       await nextTurn();
       return database.read(() => dumps[kind](page));
+    },
+    seatsOf: async (workspace, { after, limit }) => {
+      await nextTurn();
+      const behind = after === null ? Buffer.alloc(0) : uuidBytes(after);
+      const rows = database.read(() => seats.all([uuidBytes(workspace), behind, limit]));
+      return (rows as unknown as readonly SeatColumns[]).map(toSeat);
     },
     load: (kind, rows) => database.write(() => rows.forEach(loads[kind])),
     mend: ({ workspace, head, sizes }) =>
@@ -47,14 +57,21 @@ function copied<Columns extends readonly unknown[], Row>(
 }
 
 type SeatColumns = readonly [ws: Buffer, profile: Buffer, due: number | null, memberships: string];
+const SEAT_COLUMNS = "ws, profile, due, memberships";
+const IS_KEPT = "(due IS NOT NULL OR memberships <> '[]')";
+const toSeat = ([ws, profile, due, memberships]: SeatColumns): SeatRow => ({
+  workspace: readUuid(ws),
+  profileId: readUuid(profile),
+  due,
+  memberships: JSON.parse(memberships) as Pairs,
+});
 type FeedColumns = readonly [ws: Buffer, seq: number, entry: string];
 type HeadColumns = readonly [ws: Buffer, head: number, sizes: string];
 type MarkColumns = readonly [key: Buffer, since: number];
 
 function prepareDumps(database: Database): Dumps {
   const seats = database.prepare(
-    `SELECT ws, profile, due, memberships FROM seats WHERE (ws, profile) > (?, ?) AND (due IS NOT NULL OR memberships <> '[]')
-     ORDER BY ws, profile LIMIT ?`,
+    `SELECT ${SEAT_COLUMNS} FROM seats WHERE (ws, profile) > (?, ?) AND ${IS_KEPT} ORDER BY ws, profile LIMIT ?`,
   );
   const feed = database.prepare("SELECT ws, seq, entry FROM feed WHERE (ws, seq) > (?, ?) ORDER BY ws, seq LIMIT ?");
   const heads = database.prepare("SELECT ws, head, sizes FROM feeds WHERE ws > ? ORDER BY ws LIMIT ?");
@@ -64,12 +81,7 @@ function prepareDumps(database: Database): Dumps {
       copied(
         seats.all([...idsIn(bytesOf(after)), limit]) as unknown as readonly SeatColumns[],
         limit,
-        ([ws, profile, due, memberships]) => ({
-          workspace: readUuid(ws),
-          profileId: readUuid(profile),
-          due,
-          memberships: JSON.parse(memberships) as Pairs,
-        }),
+        toSeat,
         ([ws, profile]) => Buffer.concat([ws, profile]).toString("hex"),
       ),
     feed: ({ after, limit }) => {

@@ -7,6 +7,7 @@ import {
   type FeedHeadRow,
   type MemberCopying,
   type MemberRows,
+  type SeatRow,
 } from "../../../core/ports/copying.js";
 import { chunkId, type ChunkDocument } from "../audiences/feed.js";
 import { ageOf, type MarkDocument } from "../audiences/marks.js";
@@ -22,6 +23,13 @@ type Loads = { readonly [K in keyof MemberRows]: (rows: readonly MemberRows[K][]
 
 /** A chunk has one entry or a thousand, and one answer of the server fits in its deadline. */
 const CHUNKS_PER_FIND = 32;
+
+const toSeat = ({ ws, profile, due, memberships }: SeatDocument): SeatRow => ({
+  workspace: ws,
+  profileId: profile,
+  due,
+  memberships: memberships.map(({ audience, since }) => [audience, since] as const),
+});
 
 /** Copies the collections of seats, feeds and marks. What was saved is in the feed already: see `publish`. */
 export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): MemberCopying {
@@ -47,20 +55,13 @@ export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): 
     const sizes = last!.sizes.toSorted(([a], [b]) => (a < b ? -1 : 1));
     return { workspace: next.ws, head: last!.last, sizes };
   };
+  const seatsIn = (range: { readonly $gt: string; readonly $lt?: string }, limit: number) => {
+    const isKept = { $or: [{ due: { $ne: null } }, { "memberships.0": { $exists: true } }] };
+    return session.call(() => seats.find({ _id: range, ...isKept }, { sort: { _id: 1 }, limit }).toArray());
+  };
   const dumps: Dumps = {
-    seats: async ({ after, limit }) => {
-      const isKept = { $or: [{ due: { $ne: null } }, { "memberships.0": { $exists: true } }] };
-      const filter = { _id: { $gt: after ?? "" }, ...isKept };
-      const found = await session.call(() => seats.find(filter, { sort: { _id: 1 }, limit }).toArray());
-      return copied(found, limit, ({ ws, profile, due, memberships }) => [
-        {
-          workspace: ws,
-          profileId: profile,
-          due,
-          memberships: memberships.map(({ audience, since }) => [audience, since] as const),
-        },
-      ]);
-    },
+    seats: async ({ after, limit }) =>
+      copied(await seatsIn({ $gt: after ?? "" }, limit), limit, (document) => [toSeat(document)]),
     feed: async ({ after, limit }) => {
       const most = Math.min(limit, CHUNKS_PER_FIND);
       const filter = { _id: { $gt: after ?? "" } };
@@ -128,6 +129,10 @@ export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): 
   return {
     kinds: MEMBER_KINDS,
     dump: (kind, page) => dumps[kind](page),
+    seatsOf: async (workspace, { after, limit }) => {
+      const range = { $gt: ownId(workspace, after ?? ""), $lt: `${workspace};` };
+      return (await seatsIn(range, limit)).map(toSeat);
+    },
     load: async (kind, rows) => (rows.length === 0 ? undefined : loads[kind](rows)),
     mend: async ({ workspace, head, sizes }) => {
       const lastOf = () =>
