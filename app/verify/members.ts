@@ -18,10 +18,12 @@ export interface MemberDeps {
 }
 
 /** What is stored of a profile. */
-type Stored = Pick<SeatRow, "due" | "memberships">;
-const NONE: Stored = { due: null, memberships: [] };
+type Stored = Omit<SeatRow, "workspace">;
+const noSeat = (profileId: ProfileId): Stored => ({ profileId, due: null, memberships: [] });
 
 const PER_PAGE = 256;
+/** So many are held before somebody looks at them again. */
+const DOUBTFUL_MAX = 5_000;
 /** A look that is under way ends in this. */
 const SETTLE_MS = 1_000;
 
@@ -59,17 +61,34 @@ async function watched({ audiences }: Pick<Backends, "audiences">): Promise<read
 
 async function verifyWorkspace(deps: MemberDeps, workspace: WorkspaceId): Promise<void> {
   // The feed first: what is mended in a seat is told in it.
-  await verifyFeed({ ...deps, now: deps.now() }, workspace, () => seatsOf(deps, workspace));
-  const seats = await readSeats(deps, workspace);
+  await verifyFeed({ ...deps, now: deps.now() }, workspace);
   const doubtful: ProfileId[] = [];
-  for await (const page of profilesOf(deps, workspace, seats.stored))
-    doubtful.push(...(await wrongOf(deps, workspace, page, seats)));
-  if (doubtful.length === 0) return;
+  /** In front of the first of them. */
+  let behind: ProfileId | null = null;
+  for await (const seated of seatedProfiles(deps, workspace)) {
+    doubtful.push(...(await wrongOf(deps, workspace, seated)));
+    if (doubtful.length >= DOUBTFUL_MAX) await lookAgain(deps, workspace, doubtful.splice(0), behind);
+    if (doubtful.length === 0) behind = seated.profiles.at(-1)!.profileId;
+  }
+  if (doubtful.length > 0) await lookAgain(deps, workspace, doubtful, behind);
+}
+
+/** By id, the first of them behind the position. */
+async function lookAgain(
+  deps: MemberDeps,
+  workspace: WorkspaceId,
+  doubtful: readonly ProfileId[],
+  behind: ProfileId | null,
+): Promise<void> {
   // Somebody may be at them.
   await sleep(SETTLE_MS);
-  const again = await readSeats(deps, workspace);
+  const stored = await seatsOf(deps, workspace, doubtful, behind);
+  const readAt = deps.now();
   for (let at = 0; at < doubtful.length; at += PER_PAGE) {
-    const wrong = await wrongOf(deps, workspace, doubtful.slice(at, at + PER_PAGE), again);
+    const profiles = doubtful
+      .slice(at, at + PER_PAGE)
+      .map((profileId): Stored => stored.get(profileId) ?? noSeat(profileId));
+    const wrong = await wrongOf(deps, workspace, { profiles, readAt });
     for (const profileId of wrong) deps.findings.found("wrong_seats", profileId);
     if (deps.isRepair) await mend(deps, workspace, wrong);
   }
@@ -84,59 +103,81 @@ async function mend(
   for (const _ of await lookAtProfiles(services, workspace, causes, now())) findings.mended("wrong_seats");
 }
 
-interface Seats {
-  readonly stored: ReadonlyMap<ProfileId, Stored>;
+/** Profiles, with their seats as they stood then or before. */
+interface Seated {
+  readonly profiles: readonly Stored[];
+  /** Behind the read of the seats: whoever saved one has judged it by an earlier time. */
   readonly readAt: number;
 }
 
-/** The time comes after the seats: whoever saved one has judged it by an earlier time. */
-async function readSeats(deps: MemberDeps, workspace: WorkspaceId): Promise<Seats> {
-  const stored = await seatsOf(deps, workspace);
-  return { stored, readAt: deps.now() };
-}
-
-async function seatsOf({ backends }: MemberDeps, workspace: WorkspaceId): Promise<ReadonlyMap<ProfileId, Stored>> {
+async function seatsOf(
+  { backends }: MemberDeps,
+  workspace: WorkspaceId,
+  profileIds: readonly ProfileId[],
+  behind: ProfileId | null,
+): Promise<ReadonlyMap<ProfileId, Stored>> {
+  const [asked, last] = [new Set(profileIds), profileIds.at(-1)!];
   const seats = new Map<ProfileId, Stored>();
-  for await (const page of seatPages(backends.copying.members, workspace))
-    for (const { profileId, due, memberships } of page) seats.set(profileId, { due, memberships });
+  for await (const page of seatPages(backends.copying.members, workspace, behind)) {
+    for (const seat of page) if (asked.has(seat.profileId)) seats.set(seat.profileId, seat);
+    if ((page.at(-1)?.profileId ?? last) >= last) break;
+  }
   return seats;
 }
 
-/** All that stand, and all that have a seat. */
-async function* profilesOf(
-  { backends }: MemberDeps,
-  workspace: WorkspaceId,
-  seats: ReadonlyMap<ProfileId, Stored>,
-): AsyncGenerator<readonly ProfileId[]> {
-  const left = new Set(seats.keys());
+/** All that stand, and all that have a seat, by id: both lists are, so neither has to be held. */
+async function* seatedProfiles(deps: MemberDeps, workspace: WorkspaceId): AsyncGenerator<Seated> {
+  let readAt = 0;
+  async function* readSeats(): AsyncGenerator<Stored> {
+    for await (const page of seatPages(deps.backends.copying.members, workspace)) {
+      readAt = deps.now();
+      yield* page;
+    }
+  }
+  let profiles: Stored[] = [];
+  for await (const one of merged(profilesOf(deps, workspace), readSeats())) {
+    profiles.push(one);
+    if (profiles.length < PER_PAGE) continue;
+    yield { profiles, readAt };
+    profiles = [];
+  }
+  if (profiles.length > 0) yield { profiles, readAt };
+}
+
+async function* merged(profileIds: AsyncGenerator<ProfileId>, seats: AsyncGenerator<Stored>): AsyncGenerator<Stored> {
+  let seat = await seats.next();
+  for await (const profileId of profileIds) {
+    for (; seat.done !== true && seat.value.profileId < profileId; seat = await seats.next()) yield seat.value;
+    if (seat.done === true || seat.value.profileId !== profileId) yield noSeat(profileId);
+  }
+  for (; seat.done !== true; seat = await seats.next()) yield seat.value;
+}
+
+async function* profilesOf({ backends }: MemberDeps, workspace: WorkspaceId): AsyncGenerator<ProfileId> {
   for (let after: ProfileId | null = null; ;) {
     const page: readonly { readonly profileId: ProfileId }[] = await backends.graph.walk(workspace, {
       limit: PER_PAGE,
       after,
       membersMax: 0,
     });
-    const ids = page.map(({ profileId }) => profileId);
-    for (const id of ids) left.delete(id);
-    yield ids;
-    if (page.length < PER_PAGE) break;
-    after = ids.at(-1)!;
+    for (const { profileId } of page) yield profileId;
+    if (page.length < PER_PAGE) return;
+    after = page.at(-1)!.profileId;
   }
-  const others = [...left];
-  for (let at = 0; at < others.length; at += PER_PAGE) yield others.slice(at, at + PER_PAGE);
 }
 
 async function wrongOf(
   { backends, services, findings }: MemberDeps,
   workspace: WorkspaceId,
-  profileIds: readonly ProfileId[],
-  { stored, readAt }: Seats,
+  { profiles, readAt }: Seated,
 ): Promise<readonly ProfileId[]> {
-  const isDue = (profileId: ProfileId): boolean => (stored.get(profileId)?.due ?? Infinity) <= readAt;
-  for (const _ of profileIds.filter(isDue)) findings.passedOver("profiles whose time to be looked at has come");
-  const asked = profileIds.filter((profileId) => !isDue(profileId));
+  const asked = profiles.filter(({ due }) => (due ?? Infinity) > readAt);
+  for (let n = asked.length; n < profiles.length; n += 1)
+    findings.passedOver("profiles whose time to be looked at has come");
+  const profileIds = asked.map(({ profileId }) => profileId);
   const by = compileAudiences(await backends.audiences.audiences(workspace));
-  const found = await judgeAll(services, workspace, { profileIds: asked, by, now: readAt });
-  return asked.filter((profileId, n) => !agrees(stored.get(profileId) ?? NONE, found[n]!));
+  const found = await judgeAll(services, workspace, { profileIds, by, now: readAt });
+  return profileIds.filter((_, n) => !agrees(asked[n]!, found[n]!));
 }
 
 function agrees({ due, memberships }: Stored, found: Found): boolean {

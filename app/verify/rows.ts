@@ -18,9 +18,13 @@ export async function* pagesOf<Rows, K extends keyof Rows>(
   }
 }
 
-/** Of one workspace: those of all others would be read anew for each. */
-export async function* seatPages(copying: MemberCopying, workspace: WorkspaceId): AsyncGenerator<readonly SeatRow[]> {
-  for (let after: ProfileId | null = null; ;) {
+/** Of one workspace, by profile id: those of all others would be read anew for each. */
+export async function* seatPages(
+  copying: MemberCopying,
+  workspace: WorkspaceId,
+  behind: ProfileId | null = null,
+): AsyncGenerator<readonly SeatRow[]> {
+  for (let after = behind; ;) {
     const page: readonly SeatRow[] = await copying.seatsOf(workspace, { limit: ROWS_PER_PAGE, after });
     yield page;
     if (page.length < ROWS_PER_PAGE) return;

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { createFindings } from "../../app/verify/findings.js";
 import { verifyFeed } from "../../app/verify/feeds.js";
+import { ALL, createTold, halvesOf, isIn } from "../../app/verify/told.js";
 import { sizesAfter, type Entry } from "../../core/audience/seat.js";
 import { newId, type AudienceId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { FeedHeadRow } from "../../core/ports/copying.js";
+import type { Page } from "../../core/ports/port.js";
 
 const AUDIENCE = newId<AudienceId>();
 const WORKSPACE = newId<WorkspaceId>();
@@ -11,7 +13,7 @@ const entered = (profileId: ProfileId): Entry => {
   return { type: "entered", at: 1, audienceId: AUDIENCE, profileId, cause: "changed", into: null };
 };
 
-/** A feed in memory, and members who are stored; `between` comes before each time that these are read. */
+/** A feed in memory, and members who are stored, by id; `between` comes before each time that these are read. */
 function aFeed(members: readonly ProfileId[], entries: Entry[], between: (times: number) => void = () => undefined) {
   const appended: number[] = [];
   let sizes = sizesAfter(new Map(), entries);
@@ -36,6 +38,12 @@ function aFeed(members: readonly ProfileId[], entries: Entry[], between: (times:
     },
     copying: {
       members: {
+        seatsOf: async (_workspace: WorkspaceId, { limit, after }: Page<ProfileId>) => {
+          if (after === null) between((times += 1));
+          const from = after === null ? 0 : members.indexOf(after) + 1;
+          const memberships = [[AUDIENCE, 1] as const];
+          return members.slice(from, from + limit).map((profileId) => ({ profileId, memberships }));
+        },
         mend: async (row: FeedHeadRow) => {
           if (row.head !== entries.length) return false;
           sizes = new Map(row.sizes);
@@ -44,16 +52,12 @@ function aFeed(members: readonly ProfileId[], entries: Entry[], between: (times:
       },
     },
   } as unknown as Parameters<typeof verifyFeed>[0]["backends"];
-  const readSeats = async () => {
-    between((times += 1));
-    return new Map(members.map((profileId) => [profileId, { memberships: [[AUDIENCE, 1] as const] }]));
-  };
-  const verify = async (isRepair: boolean): Promise<readonly string[]> => {
+  const verify = async (isRepair: boolean, membersMax?: number): Promise<readonly string[]> => {
     const findings = createFindings();
-    await verifyFeed({ backends, findings, isRepair, now: 2 }, WORKSPACE, readSeats);
+    await verifyFeed({ backends, findings, isRepair, now: 2 }, WORKSPACE, membersMax);
     return findings.lines();
   };
-  return { verify, add, appended, sizeOf: () => sizes.get(AUDIENCE) };
+  return { verify, add, appended, sizeOf: () => sizes.get(AUDIENCE), timesRead: () => times };
 }
 
 describe("npm run verify, of the feed", () => {
@@ -63,6 +67,63 @@ describe("npm run verify, of the feed", () => {
     assert.match((await feed.verify(true)).join("\n"), /^wrong_feeds: 2500 .*; 2500 mended/);
     assert.deepEqual([feed.appended, feed.sizeOf()], [[1_000, 1_000, 500], 2_500]);
     assert.deepEqual(await feed.verify(false), []);
+  });
+
+  it("comes to the same in parts where it holds fewer members than there are, and reads again for each", async () => {
+    const all = Array.from({ length: 1_200 }, () => newId<ProfileId>());
+    const [lacking, gone] = [all.slice(0, 900), Array.from({ length: 900 }, () => newId<ProfileId>())];
+    const left = (profileId: ProfileId): Entry => ({ ...entered(profileId), type: "left" }) as Entry;
+    const entries = (): Entry[] => [
+      ...[...all.slice(900), ...gone].map(entered),
+      { type: "audience_deleted", at: 1, audienceId: AUDIENCE },
+      ...[...all.slice(900), ...gone].map(entered),
+      // Whoever is told of twice left once.
+      ...gone.slice(0, 500).map(left),
+      ...gone.slice(0, 100).map(entered),
+    ];
+    for (const membersMax of [800, 1_000_000]) {
+      const feed = aFeed(all, entries());
+      const wrong = lacking.length + 500;
+      const line = new RegExp(`^wrong_feeds: ${wrong} [^\\n]*; ${wrong} mended [^\\n]*$`);
+      assert.match((await feed.verify(true, membersMax)).join("\n"), line);
+      // Twice for the members, and as often for the sizes.
+      assert.equal(feed.timesRead() > 6, membersMax === 800);
+      assert.equal(feed.sizeOf(), all.length);
+      assert.deepEqual(await feed.verify(false, membersMax), []);
+    }
+  });
+
+  it("knows how many members it holds, of its part alone, whatever the feed tells", () => {
+    const halves = halvesOf(ALL);
+    const profileIds = Array.from({ length: 100 }, () => newId<ProfileId>());
+    const [some, others] = halves.map((part) => profileIds.filter((profileId) => isIn(part, profileId)));
+    assert.equal(some!.length + others!.length, 100);
+    assert.ok(some!.length > 1 && others!.length > 1);
+    const told = createTold(halves[0]!);
+    const other = newId<AudienceId>();
+    for (const profileId of profileIds) told.store(profileId, [AUDIENCE, other]);
+    assert.equal(told.size(), 2 * some!.length);
+    const strange = newId<AudienceId>();
+    const tell = (type: "entered" | "left", audienceId: AudienceId): void => {
+      for (const profileId of profileIds) told.tell({ ...entered(profileId), type, audienceId } as Entry);
+    };
+    const sizes = (
+      [
+        ["entered", AUDIENCE],
+        ["entered", strange],
+        ["entered", strange],
+        ["left", AUDIENCE],
+        ["left", strange],
+        ["left", strange],
+        ["entered", strange],
+      ] as const
+    ).map(([type, audienceId]) => {
+      tell(type, audienceId);
+      return told.size() / some!.length;
+    });
+    assert.deepEqual(sizes, [2, 3, 3, 3, 2, 2, 3]);
+    for (const audienceId of [AUDIENCE, strange]) told.tell({ type: "audience_deleted", at: 1, audienceId });
+    assert.equal(told.size(), 2 * some!.length);
   });
 
   it("counts a profile once that lacks two audiences, and where one of them is mended with it", async () => {
@@ -91,7 +152,7 @@ describe("npm run verify, of the feed", () => {
     assert.deepEqual(await moving.verify(false), ["not compared: 1 sizes of audiences whose members kept changing"]);
     // Both looks are over when somebody comes once more.
     const still = aFeed([one, other], [entered(one), entered(other), entered(other)], (times) => {
-      if (times === 3) still.add([entered(one)]);
+      if (times === 4) still.add([entered(one)]);
     });
     assert.match((await still.verify(true)).join("\n"), /^wrong_sizes: 1 .*; 1 mended/);
     assert.equal(still.sizeOf(), 2);
@@ -101,11 +162,11 @@ describe("npm run verify, of the feed", () => {
     const [one, other] = [newId<ProfileId>(), newId<ProfileId>()];
     const twice = [entered(one), entered(other), entered(other)];
     const second = aFeed([one, other], [...twice], (times) => {
-      if (times === 2) second.add([entered(one)]);
+      if (times === 3) second.add([entered(one)]);
     });
     assert.deepEqual(await second.verify(false), ["not compared: 1 sizes of audiences whose members kept changing"]);
     const counted = aFeed([one, other, newId<ProfileId>()], [...twice], (times) => {
-      if (times > 2) counted.add([entered(one)]);
+      if (times > 4) counted.add([entered(one)]);
     });
     const lines = await counted.verify(true);
     assert.match(lines[0]!, /^wrong_feeds: 1 .*; 1 mended/);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createFindings } from "../../app/verify/findings.js";
 import { verifyMembers } from "../../app/verify/members.js";
-import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
+import { newId, type AudienceId, type ClaimId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { Copied, MemberCopying, MemberRows } from "../../core/ports/copying.js";
 import type { SeatStore } from "../../core/ports/seat-store.js";
 import { copiedMemberBackends } from "../support/copying/backends.js";
@@ -22,7 +22,7 @@ async function seated(seats: SeatStore, workspace: WorkspaceId, audienceId: Audi
   return profileIds;
 }
 
-/** All profiles are as they were, and everybody is in the audience. */
+/** These profiles stand, and everybody is in the audience. */
 function depsOf(all: ReadonlyMap<WorkspaceId, readonly ProfileId[]>, audienceId: AudienceId, seats: SeatStore) {
   const rule = { kind: "and", parts: [] };
   const audience = { audienceId, name: "n", text: "{}", rule, version: 1, createdAt: 1, build: null };
@@ -36,9 +36,14 @@ function depsOf(all: ReadonlyMap<WorkspaceId, readonly ProfileId[]>, audienceId:
       .filter((profileId) => after === null || profileId > after)
       .slice(0, limit)
       .map((profileId) => ({ profileId }));
+  const live = new Set([...all.values()].flat());
   const resolveAll = async (_workspace: WorkspaceId, ids: readonly ProfileId[]) =>
-    ids.map((profileId) => ({ profileId, members: [], size: 0 }));
-  const services = { audiences, identity: { resolveAll }, limits: {}, log: { error: () => undefined } };
+    ids.map((profileId) => (live.has(profileId) ? { profileId, members: [], size: 0 } : null));
+  const profiles = {
+    findSome: async (_workspace: WorkspaceId, uids: readonly Uid[]) => ({ found: new Map(), looked: uids.length }),
+  };
+  const limits = { profileIdentifiersMax: 1_000 };
+  const services = { audiences, identity: { resolveAll }, profiles, limits, log: { error: assert.fail } };
   return { backends: { audiences, graph: { moved: async () => [], walk }, seats }, services };
 }
 
@@ -72,6 +77,38 @@ describe("npm run verify, of members", () => {
       await verifyMembers({ ...given, findings, isRepair: false, now: Date.now });
       assert.deepEqual(findings.lines(), []);
       assert.ok(read > 0 && read <= 3 * 8 * 20, `${read} rows read`);
+    } finally {
+      await close();
+      await place.drop();
+    }
+  });
+
+  it("tells once of each that stands without its seat, and of each seat whose profile is gone, wherever they stand", async () => {
+    const place = await copiedMemberBackends[0]!.place();
+    const { seats, copying, close } = await place.open();
+    try {
+      const [audienceId, workspace] = [newId<AudienceId>(), newId<WorkspaceId>()];
+      const live: ProfileId[] = [];
+      let wrong = 0;
+      // More than are held at a time, after some and before some that are right.
+      for (const [standing, gone, seatless] of [
+        [700, 0, 0],
+        [1, 600, 3],
+        [300, 1, 5_000],
+        [700, 0, 0],
+        [1, 2, 0],
+      ] as const) {
+        live.push(...(await seated(seats, workspace, audienceId, standing)));
+        await seated(seats, workspace, audienceId, gone);
+        live.push(...Array.from({ length: seatless }, () => newId<ProfileId>()));
+        wrong += gone + seatless;
+      }
+      const { backends, services } = depsOf(new Map([[workspace, live]]), audienceId, seats);
+      const findings = createFindings();
+      const given = { backends: { ...backends, copying: { members: copying } }, services } as unknown as Deps;
+      await verifyMembers({ ...given, findings, isRepair: false, now: Date.now });
+      assert.match(findings.lines().join("\n"), new RegExp(`^wrong_seats: ${wrong} [^\\n]*$`));
+      assert.equal(findings.open(), wrong);
     } finally {
       await close();
       await place.drop();
