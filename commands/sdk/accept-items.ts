@@ -1,6 +1,6 @@
 import type { ErrorItem } from "../../core/errors.js";
-import { createPause } from "../../core/event-loop.js";
-import type { EventRecord } from "../../core/event/event.js";
+import { createPause, type Pause } from "../../core/event-loop.js";
+import type { EventRecord, Identifier } from "../../core/event/event.js";
 import { encodeMessage } from "../../core/event/message.js";
 import { plannedEvent, type SdkCatalog } from "../../core/catalog/sdk.js";
 import { admit, namespaceTable, type NamespaceTable } from "../../core/identity/namespaces.js";
@@ -188,8 +188,13 @@ export async function createSides(
   const aliases = items.filter(({ alias }) => alias !== null);
   if (aliases.length === 0) return ({ identifiers }) => ({ named: identifiers, dropped: [] });
   const table = namespaceTable(await catalog.namespaces(workspace));
-  const named = await firstNamed(items, table);
-  const users = new Map(aliases.map(({ alias }) => [alias!.previous, userOf(alias!.previous, table)] as const));
+  const pause = createPause();
+  const named = await firstNamed(items, table, pause);
+  const users = new Map<string, Identifier | null>();
+  for (const { alias } of aliases) {
+    await pause();
+    users.set(alias!.previous, userOf(alias!.previous, table));
+  }
   const asked = [...users].map(([value, user]) => user ?? { namespace: "user_id", value });
   const found = await identity.lookup(workspace, asked);
   const known = new Set(asked.filter((_, n) => found[n] !== null).map(({ value }) => value));
@@ -206,8 +211,11 @@ export async function createSides(
 }
 
 /** The users whom the items name, as they would be stored, each with the index of the first that does. */
-async function firstNamed(items: readonly SdkItem[], table: NamespaceTable): Promise<ReadonlyMap<string, number>> {
-  const pause = createPause();
+async function firstNamed(
+  items: readonly SdkItem[],
+  table: NamespaceTable,
+  pause: Pause,
+): Promise<ReadonlyMap<string, number>> {
   const seen = new Set<string>();
   const named = new Map<string, number>();
   for (const { index, identifiers } of items)
@@ -222,5 +230,5 @@ async function firstNamed(items: readonly SdkItem[], table: NamespaceTable): Pro
 }
 
 /** As it would be stored; null for a value that stands for nobody. */
-const userOf = (value: string, table: NamespaceTable) =>
+const userOf = (value: string, table: NamespaceTable): Identifier | null =>
   admit([{ path: "previousId", namespace: "user_id", value }], table).identifiers[0] ?? null;
