@@ -38,8 +38,9 @@ function callsOf({ name, distinctId, properties, base }: Read): readonly JsonObj
   if (name === "$create_alias") {
     const alias = textOf(properties["alias"]);
     if (alias === null) return [];
-    // A browser names the visitor until now by the distinct id, and the user by the alias.
-    const ids = isUser ? { userId: distinctId, previousId: alias } : { userId: alias, previousId: distinctId };
+    // A browser that is told only a user names the visitor until now by the distinct id; told both, it may name itself by the alias.
+    const isOfUser = isUser || alias === textOf(properties["$device_id"]);
+    const ids = isOfUser ? { userId: distinctId, previousId: alias } : { userId: alias, previousId: distinctId };
     return [{ type: "alias", ...base, ...ids, properties }];
   }
   const ids = isUser ? { userId: distinctId } : { anonymousId: distinctId };

@@ -211,13 +211,14 @@ describe("onym import", () => {
           total: 5,
         }),
         event("p-4", "$create_alias", "ph-user", { alias: "ph-old" }),
-        event("p-5", "$create_alias", "ph-new-anon", { alias: "ph-new", $is_identified: false }),
+        event("p-5", "$create_alias", "ph-anew", { alias: "ph-new", $is_identified: false }),
+        event("p-6", "$create_alias", "ph-told", { alias: "ph-own", $device_id: "ph-own", $is_identified: false }),
       ),
     );
     const ran = await run(["posthog", file, "--yes", "--json"]);
-    assert.deepEqual([ran.exit, at(json(ran), "accepted")], [0, 6], ran.err);
-    const registered = identifiersOf(await profile("user_id", "ph-new", 1));
-    assert.deepEqual(registered, ["anonymous_id:ph-new-anon", "user_id:ph-new"], "an alias before the login");
+    assert.deepEqual([ran.exit, at(json(ran), "accepted")], [0, 7], ran.err);
+    assert.deepEqual(identifiersOf(await profile("user_id", "ph-new", 1)), ["anonymous_id:ph-anew", "user_id:ph-new"]);
+    assert.deepEqual(identifiersOf(await profile("user_id", "ph-told", 1)), ["anonymous_id:ph-own", "user_id:ph-told"]);
     const found = await profile("user_id", "ph-user", 5);
     assert.deepEqual(identifiersOf(found), [
       "anonymous_id:ph-anon",
