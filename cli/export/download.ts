@@ -36,15 +36,15 @@ export async function download(
   // The catalog always begins anew.
   let held = kind === "catalog" ? await emptied(file) : await whatIsHeld(file);
   took(held.lines);
+  let reached = held.position;
   for (let end = Date.now() + retryMs, tries = 0; !held.isComplete; tries++) {
-    const before = held;
     const failure = await once(source, kind, file, held, (next) => {
       held = next;
       took(next.lines);
     });
     if (failure === null) break;
-    // Whatever came on this way counts as an answer.
-    if (held.lines > before.lines) [end, tries] = [Date.now() + retryMs, 0];
+    // Whoever comes further has an answer. To the same place, lines may come for ever: of the catalog, and of what has one position together.
+    if (held.position !== reached) [end, tries, reached] = [Date.now() + retryMs, 0, held.position];
     const waitMs = failure.waitMs + backOff(tries);
     if (Date.now() + waitMs > end) throw failure.error;
     await sleep(waitMs);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { download } from "../../cli/export/download.js";
+import type { Kind } from "../../cli/export/kinds.js";
 import { useFolder } from "../support/cli.js";
 
 const line = (n: number): string => `${JSON.stringify({ type: "link", position: `p${n}`, n })}\n`;
@@ -25,9 +26,9 @@ describe("What onym export loads", () => {
   beforeEach(() => {
     asked = [];
   });
-  const load = (file: string) => {
+  const load = (file: string, kind: Kind = "links", retryMs = 20_000) => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return download({ url, key: "k" }, "links", file, { retryMs: 20_000, took: () => {} });
+    return download({ url, key: "k" }, kind, file, { retryMs, took: () => {} });
   };
 
   it("has no empty lines; a file that has some, because others loaded it, is not begun anew", async () => {
@@ -52,5 +53,33 @@ describe("What onym export loads", () => {
     assert.deepEqual(await load(file), { lines: 3, damaged: 0, position: "p3", isComplete: true });
     assert.deepEqual(asked, [null, "p2"]);
     assert.equal(readFileSync(file, "utf8"), line(1) + line(2) + line(3) + end(3));
+  });
+
+  /** Once the client has the line. */
+  const breakBehind = (n: number, response: http.ServerResponse): void => {
+    response.write(line(n));
+    setTimeout(() => response.destroy(), 100);
+  };
+
+  for (const kind of ["catalog", "links"] as const)
+    it(`is given up where each answer breaks off at the same place: ${kind}`, async () => {
+      const file = folder.file(`${kind}.ndjson`, "");
+      // The catalog begins anew; of links those of one change have one position.
+      answer = (_, response) => {
+        if (asked.length === 40) response.end(line(1) + end(1));
+        else breakBehind(1, response);
+      };
+      await assert.rejects(load(file, kind, 500), /broke off/);
+    });
+
+  it("is loaded to its end where each answer comes one line further, however often it breaks off", async () => {
+    const file = folder.file("often.ndjson", "");
+    const count = 6;
+    answer = (after, response) => {
+      const next = Number(after?.slice(1) ?? 0) + 1;
+      if (next > count) response.end(end(0));
+      else breakBehind(next, response);
+    };
+    assert.equal((await load(file, "links", 500)).lines, count);
   });
 });
