@@ -11,5 +11,7 @@ const DEPTH_MAX = 1_000;
  */
 export function requireExact(bytes: Buffer): void {
   const { problem } = scanJson(bytes, DEPTH_MAX);
-  if (problem !== null) throw new CliError(EXIT.refused, plain(`${problem.path}: ${problem.message}`));
+  if (problem === null) return;
+  const { path, message } = problem;
+  throw new CliError(EXIT.refused, plain(path === "" ? message : `${path}: ${message}`));
 }
