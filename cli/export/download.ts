@@ -79,7 +79,8 @@ async function whatIsHeld(file: string): Promise<Held> {
 
 function heldBehind(held: Held, line: Buffer, file: string): Held | null {
   const end = endIn(line);
-  if (end !== null) return { ...held, isComplete: end.complete };
+  // One that says that there is more has no place among the lines.
+  if (end !== null) return end.complete ? { ...held, isComplete: true } : null;
   try {
     const { type, position } = JSON.parse(line.toString()) as { readonly type?: unknown; readonly position?: unknown };
     const damaged = held.damaged + Number(type === "damaged_event");

@@ -43,6 +43,17 @@ describe("What onym export loads", () => {
     assert.equal(readFileSync(others, "utf8"), `${line(1)}\n\r\n${line(2)}\n${line(3)}${end(3)}`);
   });
 
+  it("goes on in place of a last line that says that there is more: an import would take nothing behind it", async () => {
+    const stopped = `${JSON.stringify({ type: "end", complete: false, lines: 1, reason: "shutting_down" })}\n`;
+    answer = (_, response) => response.end(line(2) + end(1));
+    for (const behind of ["", line(7) + end(1)]) {
+      const file = folder.file("stopped.ndjson", line(1) + stopped + behind);
+      assert.equal((await load(file)).lines, 2);
+      assert.equal(readFileSync(file, "utf8"), line(1) + line(2) + end(2));
+    }
+    assert.deepEqual(asked, ["p1", "p1"]);
+  });
+
   it("goes on behind the last whole line where an answer ends in the middle of one, as if in order", async () => {
     const file = folder.file("cut.ndjson", "");
     answer = (after, response) => {
