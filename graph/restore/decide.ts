@@ -101,35 +101,32 @@ export function restored(snapshot: Snapshot, all: readonly RestorePlan[]): Parti
   return restores.length === 0 ? null : { restores };
 }
 
-export const removed = (snapshot: Snapshot, workspace: WorkspaceId, all: readonly RemovedPair[]) =>
-  takenBack(snapshot, removesOf(workspace, all));
-
-const removesOf = (workspace: WorkspaceId, all: readonly RemovedPair[]): readonly RemovePlan[] =>
-  all.map(({ from, to, by, at }) => ({
-    pair: [identifierKey(workspace, from), identifierKey(workspace, to)] as const,
-    changeId: by,
-    at,
-  }));
-
-/** Those that stand in no form are written and removed in one plan: links that stood meanwhile would join profiles for others. */
-export function neverStanding(
-  snapshot: Snapshot,
-  workspace: WorkspaceId,
-  all: readonly { readonly link: LinkToWrite; readonly pair: RemovedPair }[],
-): Pick<Plan, "links" | "removes"> | null {
-  const missing = all.filter(({ link: { from, to } }) => !snapshot.removed.has(pairKey(from, to)));
-  const plan = links(
-    snapshot,
-    missing.map(({ link }) => link),
-  );
-  if (plan === null) return null;
-  const written = new Set(plan.links.map(({ from, to }) => pairKey(from, to)));
-  const removes = removesOf(
-    workspace,
-    missing.map(({ pair }) => pair),
-  );
-  return { ...plan, removes: removes.filter(({ pair }) => written.has(pairKey(...pair))) };
+interface Gone {
+  readonly link: LinkToWrite;
+  readonly pair: RemovedPair;
 }
+
+/**
+ * Those that stand in no form are written and removed in one plan: links that stood meanwhile would join profiles for others. One that
+ * stands within a profile stays, because it alone may hold the profile together: an event asserted it anew, or the export has it as
+ * standing, too, from the middle of an undo. Between two profiles it was left by an import that was cut off.
+ */
+export function gone(snapshot: Snapshot, all: readonly Gone[]): Pick<Plan, "links" | "removes"> | null {
+  const missing = all.filter(({ link: { from, to } }) => !snapshot.removed.has(pairKey(from, to)));
+  const asLinks = missing.map(({ link }) => link);
+  const written = links(snapshot, asLinks)?.links ?? [];
+  const going = new Set(
+    [...written, ...asLinks.filter((link) => isBetween(snapshot, link))].map(({ from, to }) => pairKey(from, to)),
+  );
+  const removes = missing.flatMap(({ link: { from, to }, pair: { by, at } }): readonly RemovePlan[] =>
+    going.has(pairKey(from, to)) ? [{ pair: [from, to], changeId: by, at }] : [],
+  );
+  return removes.length === 0 ? null : { links: written, removes };
+}
+
+/** It stands, and its ends are in two profiles. */
+const isBetween = ({ linked, identifiers }: Snapshot, { from, to }: LinkToWrite): boolean =>
+  linked.has(pairKey(from, to)) && identifiers.get(from)?.component !== identifiers.get(to)?.component;
 
 /** Removes those that stand. */
 export function takenBack(snapshot: Snapshot, all: readonly RemovePlan[]): Partial<Plan> | null {

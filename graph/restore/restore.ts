@@ -6,7 +6,6 @@ import {
   type ForbiddenPair,
   type KeyPair,
   type ListedLink,
-  type PairKey,
   type Plan,
 } from "../../core/identity/model.js";
 import { isNamed } from "../../core/identity/names.js";
@@ -21,12 +20,11 @@ import type { Call, WorkspaceQueue } from "../workspace-queue.js";
 import {
   countLacking,
   forbidden,
+  gone,
   joining,
   marked,
   members,
   missing,
-  neverStanding,
-  removed,
   restored,
   takenBack,
   type Decision,
@@ -34,7 +32,7 @@ import {
 } from "./decide.js";
 
 export interface RestoreDeps {
-  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "identifiersOf" | "foreignUids" | "linksOfChange">;
+  readonly graph: Pick<IdentityGraph, "update" | "findChange" | "identifiersOf" | "foreignUids">;
   readonly workspaceQueue: Pick<WorkspaceQueue, "exclusive">;
   readonly call: Call;
 }
@@ -196,7 +194,7 @@ async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: re
   );
   const named = all.filter(({ changeId }) => changes.has(changeId));
   const keysOf = ({ from, to }: RemovedPair): KeyPair => [identifierKey(workspace, from), identifierKey(workspace, to)];
-  const known = lastOfEach(named, keysOf).map((pair): Gone => {
+  const known = lastOfEach(named, keysOf).map((pair) => {
     const [from, to] = keysOf(pair);
     const { changeId } = pair;
     return { pair, link: { from, to, changeId, evidence: changes.get(changeId)!.evidence, restoredBy: null } };
@@ -205,60 +203,16 @@ async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: re
   // What was removed behind the changes of the export stands by all that it knows.
   const standing = known.filter(({ pair: { by } }) => !changes.has(by)).map(({ link }) => link);
   for (const some of portions(standing)) leftOut += await writeLinks(deps, workspace, some);
-  const gone = known.filter(({ pair: { by } }) => changes.has(by));
   // Each is written and removed.
-  for (const some of portions(gone, ROWS_PER_STEP / 2)) leftOut += await writeGone(deps, workspace, some, changes);
+  for (const some of portions(
+    known.filter(({ pair: { by } }) => changes.has(by)),
+    ROWS_PER_STEP / 2,
+  )) {
+    const pairs = some.map(({ link: { from, to } }) => [from, to] as const);
+    const want = { keys: [...new Set(pairs.flat())], pairs };
+    leftOut += await step(deps, workspace, want, (snapshot) => gone(snapshot, some), pairs);
+  }
   return leftOut;
-}
-
-/** A removed link, and as it stood. */
-interface Gone {
-  readonly pair: RemovedPair;
-  readonly link: WantedLink;
-}
-
-async function writeGone(
-  deps: RestoreDeps,
-  workspace: WorkspaceId,
-  some: readonly Gone[],
-  changes: ReadonlyMap<ChangeId, Change>,
-): Promise<number> {
-  const pairs = some.map(({ link: { from, to } }) => [from, to] as const);
-  const want = { keys: [...new Set(pairs.flat())], pairs };
-  let linked: Snapshot["linked"] = new Set();
-  const written = (snapshot: Snapshot) => {
-    ({ linked } = snapshot);
-    return neverStanding(snapshot, workspace, some);
-  };
-  const leftOut = await step(deps, workspace, want, written, pairs);
-  const standing = some.filter(({ link: { from, to } }) => linked.has(pairKey(from, to)));
-  if (standing.length === 0) return leftOut;
-  const kept = await linkedAnew(
-    deps,
-    workspace,
-    standing.map(({ link }) => link),
-    changes,
-  );
-  const going = standing.filter(({ link: { from, to } }) => !kept.has(pairKey(from, to))).map(({ pair }) => pair);
-  await step(deps, workspace, want, (snapshot) => removed(snapshot, workspace, going));
-  return leftOut;
-}
-
-/**
- * Of links that stood already, those that another change asserted or restored here, as an event of the import does between two times that
- * its lines are sent: they alone may hold a profile together.
- */
-async function linkedAnew(
-  { graph }: Pick<RestoreDeps, "graph">,
-  workspace: WorkspaceId,
-  standing: readonly LinkToWrite[],
-  changes: ReadonlyMap<ChangeId, Change>,
-): Promise<ReadonlySet<PairKey>> {
-  const anew = new Set(standing.map(({ from, to }) => pairKey(from, to)));
-  for (const changeId of new Set(standing.map(idOf)))
-    for (const { pair, by } of await graph.linksOfChange(workspace, changes.get(changeId)!))
-      if (by === changeId) anew.delete(pairKey(...pair));
-  return anew;
 }
 
 async function restoreMarks(deps: RestoreDeps, workspace: WorkspaceId, all: readonly UnlinkedMark[]): Promise<number> {

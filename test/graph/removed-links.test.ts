@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { exportChanges } from "../../commands/exports/changes.js";
+import type { LinkRecord } from "../../commands/exports/link-records.js";
+import { exportLinks } from "../../commands/exports/links.js";
+import { identifierKey } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import type { Change } from "../../core/identity/model.js";
 import { newId, type ChangeId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
-import { createIdentity } from "../../graph/identity.js";
+import { createIdentity, type IdentityDeps } from "../../graph/identity.js";
 import { anEvent } from "../support/identity/erasures.js";
-import { aWorkspace, EVIDENCE } from "../support/identity/fixtures.js";
-import { aChange } from "../support/identity/plans.js";
-import { ann, bob } from "../support/identity/snapshots.js";
+import { anAssertion, aWorkspace, EVIDENCE, step } from "../support/identity/fixtures.js";
+import { aChange, write } from "../support/identity/plans.js";
+import { ann, bob, cat, dan } from "../support/identity/snapshots.js";
 import { useEmbeddedGraph } from "../support/identity/use-graph.js";
+import { inMemory } from "../support/memory/erasure-log.js";
 
 /** Two profiles, and a link of them that was removed where they come from. */
 async function importOf(identity: Identity): Promise<{ workspace: WorkspaceId; send: () => Promise<number> }> {
@@ -36,6 +41,32 @@ async function isOneWithItsLink(identity: Identity, workspace: WorkspaceId): Pro
   assert.equal(one!.profileId, other!.profileId);
   assert.equal((await identity.links(workspace, one!.profileId, { limit: 10, after: null })).length, 1);
   assert.equal((await identity.explain(workspace, ann, bob)).path?.length, 1);
+}
+
+/** What an export reads that comes to the links of a profile in the middle of an undo, and goes on behind it. */
+async function exportDuringUndo() {
+  const graph = inMemory().erasures;
+  const workspace = aWorkspace();
+  await step(graph, workspace, ...[bob, cat, dan].map((one) => anAssertion(ann, one)));
+  let [isHalf, isMeanwhile] = [false, false];
+  const meanwhile = async (): Promise<void> => {
+    isMeanwhile = true;
+    for await (const some of exportChanges(reading, workspace, null)) changes.push(...some);
+    while (links.length === 0) links.push(...((await reads.next()).value ?? []));
+  };
+  const update: IdentityGraph["update"] = async (...asked) => {
+    if (isHalf && !isMeanwhile) await meanwhile();
+    return graph.update(...asked);
+  };
+  const onProgress: IdentityDeps["onProgress"] = ({ what }) => void (isHalf ||= what === "removed links");
+  const source = createIdentity({ graph: { ...graph, update }, timeoutMs: 10_000, linksPerStep: 1, onProgress });
+  const reading = { identity: createIdentity({ graph, timeoutMs: 10_000 }) };
+  const [changes, links]: [Change[], LinkRecord[]] = [[], []];
+  const reads = exportLinks(reading, workspace, null);
+  const members = await reading.identity.walk(workspace, { limit: 10, after: null, membersMax: 10 });
+  await source.unlink(workspace, { identifier: ann }, { ...EVIDENCE, source: "unlink" });
+  for await (const some of reads) links.push(...some);
+  return { members: members.flatMap((one) => one.members), changes, links };
 }
 
 describe("Removed links of an import", () => {
@@ -84,6 +115,47 @@ describe("Removed links of an import", () => {
     assert.deepEqual(
       links.map(({ by, at }) => [by, at]),
       [[change!.changeId, EVIDENCE.at]],
+    );
+  });
+
+  it("are removed where an import that was cut off left them between two profiles", async () => {
+    const graph = graphOf();
+    const identity = createIdentity({ graph, timeoutMs: 10_000 });
+    const { workspace, send } = await importOf(identity);
+    const [{ changeId }] = (await identity.changes(workspace, "linked", { limit: 1, before: null })) as [Change];
+    await write(graph, workspace, [ann, bob], () => {
+      const [from, to] = [identifierKey(workspace, ann), identifierKey(workspace, bob)];
+      return { links: [{ from, to, changeId, evidence: EVIDENCE, revives: false }] };
+    });
+    assert.equal(await send(), 0);
+    const found = await identity.lookup(workspace, [ann, bob]);
+    for (const { profileId, size } of found.map((one) => one!)) {
+      assert.equal(size, 1);
+      assert.deepEqual(await identity.links(workspace, profileId, { limit: 10, after: null }), []);
+    }
+  });
+
+  it("stay where the export has them as standing, too, and where only they hold a profile together", async () => {
+    const { members, changes, links } = await exportDuringUndo();
+    const standing = links.flatMap((one) => (one.kind === "link" ? one.link : []));
+    const removed = links.flatMap((one) => (one.kind === "removed_link" ? one.link : []));
+    assert.ok(standing.length + removed.length > 3, "none was removed behind its line");
+    const identity = createIdentity({ graph: graphOf(), timeoutMs: 10_000 });
+    const workspace = aWorkspace();
+    const records = members.map((one) => Object.assign({ isShared: false, seenWith: [] }, one));
+    await identity.restore(workspace, { kind: "members", records });
+    await identity.restore(workspace, { kind: "changes", records: changes });
+    for (let times = 0; times < 2; times += 1) {
+      assert.equal(await identity.restore(workspace, { kind: "links", records: standing }), 0);
+      assert.equal(await identity.restore(workspace, { kind: "removed_links", records: removed }), 0);
+    }
+    const found = await identity.lookup(workspace, [ann, bob, cat, dan]);
+    for (const { profileId, size } of found.map((one) => one!))
+      assert.equal((await identity.links(workspace, profileId, { limit: 10, after: null })).length, size - 1);
+    const sizes = found.map((one) => one!.size);
+    assert.deepEqual(
+      sizes.toSorted((a, b) => a - b),
+      [1, 3, 3, 3],
     );
   });
 });
