@@ -16,6 +16,8 @@ const ERASURES_PER_READ = 500;
 const BURIED_PER_WRITE = 1_000;
 const MEMBERS_PER_READ = 500;
 const UIDS_PER_READ = 1_000;
+/** One undo has the time of a request and a share of the memory for profiles: each link takes some. */
+const LINKS_PER_CUT = 20_000;
 /** One look cuts off and the next takes out all that it meets; another start can be ahead of some of them. */
 const LOOKS_MAX = 100;
 /** So many identifiers are held at once, or those of one erasure. */
@@ -225,7 +227,7 @@ async function takeOutSome(
   throw new Error(`identifiers of the erasure ${erasureId} are still in profiles after ${LOOKS_MAX} looks`);
 }
 
-/** Only links to others are cut, so that what is left of the person goes whole at the next look, with one receipt for each part. */
+/** Only links to others are cut, so that what is left of the person goes whole at a later look, with one receipt for each part. */
 async function eraseMembers(
   services: TakeOutServices,
   erasure: Erasure,
@@ -251,7 +253,8 @@ async function isCutOff(
 ): Promise<boolean> {
   try {
     const evidence = { source: "unlink", keyId, at: now(workspace) } as const;
-    const { outcome } = await identity.unlink(workspace, { uids, within }, evidence);
+    const asked = { uids, within, linksMax: LINKS_PER_CUT };
+    const { outcome } = await identity.unlink(workspace, asked, evidence);
     return outcome === "unlinked";
   } catch (error) {
     // Several workers start at once: another one has erased it.

@@ -87,10 +87,10 @@ export type UnlinkRequest =
   | { readonly identifier: Identifier }
   | { readonly from: Identifier; readonly to: Identifier; readonly forbid: boolean }
   /**
-   * All links between members with these uids, which are erased next, and the others in the profile of `within`. The record names this
-   * one alone: nobody takes it back.
+   * All links between members with these uids, which are erased next, and the others in the profile of `within`, or `linksMax` of them.
+   * The record names this one alone: nobody takes it back.
    */
-  | { readonly uids: ReadonlySet<Uid>; readonly within: Identifier };
+  | { readonly uids: ReadonlySet<Uid>; readonly within: Identifier; readonly linksMax: number };
 
 /** A profile of thousands may split into thousands; an answer and the record of the change tell at most so many. */
 export const PROFILES_TOLD_MAX = 1_000;

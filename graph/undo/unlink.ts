@@ -148,29 +148,30 @@ const linksAround = (graph: ComponentGraph, member: number): readonly (readonly 
 /** Nobody is marked as unlinked: what the others sent before still counts for them. */
 export async function prepareUnlinkUids(
   reading: Reading,
-  { uids, within }: Extract<UnlinkRequest, { within: Identifier }>,
+  request: Extract<UnlinkRequest, { within: Identifier }>,
 ): Promise<Prepared> {
+  const { within } = request;
   const side = sideOf(reading.workspace, within);
   const snapshot = await look(reading, [side.key]);
   requireSeen(snapshot, side, "within");
   const profile = await readProfile(reading, snapshot, side.key);
-  const decide = () => decideUnlinkUids(snapshot, side, profile, uids);
+  const decide = () => decideUnlinkUids(snapshot, side, profile, request);
   return { snapshot, record: { identifiers: [within], reverts: null, isForbidding: false }, decide };
 }
 
-/** Pure. All that it cuts is gone at once, however many links there are and to how many others. */
+/** Pure. What it cuts is gone at once, to however many others the links lead. */
 function decideUnlinkUids(
   snapshot: Snapshot,
   { key }: Side,
   { graph, forbiddenPairs }: ReadProfile,
-  uids: ReadonlySet<Uid>,
+  { uids, linksMax }: Pick<Extract<UnlinkRequest, { within: Identifier }>, "uids" | "linksMax">,
 ): UndoDecision | "changed" {
   const [, seen] = locationOf(snapshot, key);
   const before = [refOf(seen)];
   if (graph.positionOf(snapshot.identifiers.get(key)!.uid) === undefined) return "changed";
   const isOne = Uint8Array.from({ length: graph.size }, (_, member) => (uids.has(graph.uidOf(member)) ? 1 : 0));
   const removed = new Set<number>();
-  for (let link = 0; link < graph.linkCount; link += 1)
+  for (let link = 0; link < graph.linkCount && removed.size < linksMax; link += 1)
     if (isOne[graph.ends[2 * link]!] !== isOne[graph.ends[2 * link + 1]!]) removed.add(link);
   if (removed.size === 0) return { keys: [key], work: null, result: resultOf(before, before) };
   const split = splitWithout(graph, removed, forbiddenPairs);

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { restoreErasures, takeOut } from "../../commands/erasures/restore.js";
 import { identifierKey } from "../../core/event/event.js";
+import type { Identity } from "../../core/identity/api.js";
 import type { Erasure } from "../../core/identity/erasure.js";
 import type { Tomb } from "../../core/ids.js";
 import { createIdentity } from "../../graph/identity.js";
 import { tombOf } from "../support/builders.js";
-import { anErasure, erase, NOW, uidsOf } from "../support/identity/erasures.js";
+import { anErasure, aStar, erase, NOW, uidsOf } from "../support/identity/erasures.js";
 import { anAssertion, aWorkspace, step } from "../support/identity/fixtures.js";
 import { ann, bob, cat } from "../support/identity/snapshots.js";
 import { checkTakenOut } from "../support/identity/taken-out.js";
@@ -18,6 +19,21 @@ describe("A person of a restored store", () => {
   it("is cut off from all others at once and goes part by part, not identifier by identifier", async () => {
     await checkTakenOut(graphOf());
     await checkTakenOut(inMemory().erasures);
+  });
+
+  it("is cut off in portions, so that links which one undo has no memory for are no end of the start", async () => {
+    const { erasures } = inMemory();
+    const { workspace, spokes } = await aStar(erasures, 300);
+    const uids = new Set(await uidsOf(erasures, workspace, ...spokes));
+    const erasure = await erase(inMemory().erasures, workspace, bob);
+    // A profile of 300 links takes 105,000 bytes, and to remove all of them 240,000 more.
+    const identity = createIdentity({ graph: erasures, timeoutMs: 60_000, now: () => NOW, profileBytesMax: 200_000 });
+    const unlink: Identity["unlink"] = (of, asked, ...rest) =>
+      identity.unlink(of, "within" in asked ? { ...asked, linksMax: Math.min(asked.linksMax, 100) } : asked, ...rest);
+    await takeOut({ erasures, identity: { ...identity, unlink }, now: () => NOW }, erasure, uids);
+    assert.equal((await erasures.livingUids(workspace, [...uids])).size, 0);
+    const [left] = await identity.lookup(workspace, [ann]);
+    assert.equal(left!.size, 1);
   });
 });
 
