@@ -40,7 +40,7 @@ export interface GraphTransactions {
    * nothing, where the plan creates an identifier or a change whose id another workspace of this graph has. Every component whose
    * members, links or summary the plan changes has a higher `rev` afterwards. A plan that removes links raises it past what
    * `hasOnlyGrown` allows, and no other plan does unless it joins a component that lost links. A plan may remove a link that it writes:
-   * nobody ever sees it stand.
+   * nobody ever sees it stand; and may restore one that stood and that it removes: nobody ever sees it removed.
    *
    * When `decide` names a `border`, it is asked again in the same step and told the active links that lead out of each set, each
    * once, and of each profile of a set the smallest uid outside of all sets. Keys that are unknown, or of another workspace, are

@@ -11,12 +11,13 @@ import {
   type RestorePlan,
 } from "../../core/identity/model.js";
 import type { Snapshot } from "../../core/identity/snapshot.js";
-import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { ChangeId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
 import { namedKeys } from "../rules/subjects.js";
 import { isErasedMember, wasErased } from "./erased.js";
 import { keyIn } from "./seen-with.js";
 import {
   addLinks,
+  componentPlans,
   createIn,
   createWorkingState,
   join,
@@ -95,11 +96,45 @@ export function links(snapshot: Snapshot, all: readonly LinkToWrite[]): Pick<Pla
   return missing.size === 0 ? null : { links: [...missing.values()] };
 }
 
-/** Of links that were taken back by the change that restored them: see `restoreLinks`. */
-export function restored(snapshot: Snapshot, all: readonly RestorePlan[]): Partial<Plan> | null {
-  const restores = all.filter(({ pair, changeId }) => snapshot.removed.get(pairKey(...pair))?.by === changeId);
-  return restores.length === 0 ? null : { restores };
+/** A link that a change took back and another one restored. */
+export interface RestoredLink extends LinkToWrite {
+  readonly restoredBy: ChangeId;
 }
+
+/** Those that stand in no form are written as taken back by the change that restored them: they join nobody until `restored`. */
+export function toRestore(snapshot: Snapshot, all: readonly RestoredLink[]): Pick<Plan, "links" | "removes"> | null {
+  const missing = all.filter(({ from, to, restoredBy }) => snapshot.removed.get(pairKey(from, to))?.by !== restoredBy);
+  const written = links(snapshot, missing);
+  if (written === null) return null;
+  const pairs = new Set(written.links.map(({ from, to }) => pairKey(from, to)));
+  return { ...written, removes: missing.filter(({ from, to }) => pairs.has(pairKey(from, to))).map(removeOf) };
+}
+
+/** Between two profiles it joins them. One that stands is taken back and restored in one step, since it may stand by another change. */
+export function restored(snapshot: Snapshot, all: readonly RestoredLink[]): Partial<Plan> | null {
+  const { linked, removed } = snapshot;
+  const standing = all.filter(
+    ({ from, to, restoredBy }) =>
+      linked.has(pairKey(from, to)) && ![from, to].some((key) => wasErased(snapshot, key, restoredBy)),
+  );
+  const waiting = all.filter(({ from, to, restoredBy }) => removed.get(pairKey(from, to))?.by === restoredBy);
+  const restores = [...standing, ...waiting].map(({ from, to, restoredBy }): RestorePlan => {
+    return { pair: [from, to], changeId: restoredBy };
+  });
+  if (restores.length === 0) return null;
+  const working = createWorkingState(snapshot);
+  for (const { from, to } of waiting) {
+    const [a, b] = [workingComponentOf(working, from)!, workingComponentOf(working, to)!];
+    if (a !== b) touch(join([a, b]));
+  }
+  return { components: componentPlans(working), removes: standing.map(removeOf), restores };
+}
+
+const removeOf = ({ from, to, restoredBy, evidence }: RestoredLink): RemovePlan => ({
+  pair: [from, to],
+  changeId: restoredBy,
+  at: evidence.at,
+});
 
 interface Gone {
   readonly link: LinkToWrite;
@@ -127,15 +162,6 @@ export function gone(snapshot: Snapshot, all: readonly Gone[]): Pick<Plan, "link
 /** It stands, and its ends are in two profiles. */
 const isBetween = ({ linked, identifiers }: Snapshot, { from, to }: LinkToWrite): boolean =>
   linked.has(pairKey(from, to)) && identifiers.get(from)?.component !== identifiers.get(to)?.component;
-
-/** Removes those that stand. */
-export function takenBack(snapshot: Snapshot, all: readonly RemovePlan[]): Partial<Plan> | null {
-  const removes = all.filter(
-    ({ pair, changeId }) =>
-      snapshot.linked.has(pairKey(...pair)) && !pair.some((key) => wasErased(snapshot, key, changeId)),
-  );
-  return removes.length === 0 ? null : { removes };
-}
 
 export function marked(snapshot: Snapshot, workspace: WorkspaceId, all: readonly UnlinkedMark[]): Partial<Plan> | null {
   const unlinked = all.flatMap(({ identifier, at, by }) => {

@@ -11,7 +11,6 @@ import {
 import { isNamed } from "../../core/identity/names.js";
 import { idsTaken } from "../../core/identity/taken.js";
 import { forbiddenPairIdFor, type ChangeId, type IdentifierKey, type WorkspaceId } from "../../core/ids.js";
-import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../rules/assert.js";
 import { readSetWith } from "../rules/read-set.js";
@@ -26,7 +25,7 @@ import {
   members,
   missing,
   restored,
-  takenBack,
+  toRestore,
   type Decision,
   type LinkToWrite,
 } from "./decide.js";
@@ -169,20 +168,19 @@ const lastOfEach = <T>(all: readonly T[], pairOf: (one: T) => KeyPair): readonly
 
 type WantedLink = LinkToWrite & Pick<ListedLink, "restoredBy">;
 
-/** A restored link is taken back by its revert and restored: that leaves the revert behind it, and each step may be done again. */
+/** A restored link has its revert behind it: it is written as taken back by it and restored then, and each step may be done again. */
 async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: readonly WantedLink[]): Promise<number> {
-  const pairs = some.map(({ from, to }) => [from, to] as const);
-  const want = { keys: [...new Set(pairs.flat())], pairs };
-  const again = some.flatMap(({ from, to, restoredBy, evidence }) =>
-    restoredBy === null ? [] : [{ pair: [from, to] as const, changeId: restoredBy, at: evidence.at }],
-  );
-  const halfDone = ({ from, to, restoredBy }: WantedLink, { removed }: Snapshot): boolean =>
-    restoredBy !== null && removed.get(pairKey(from, to))?.by === restoredBy;
-  const missing = (snapshot: Snapshot) => some.filter((one) => !halfDone(one, snapshot));
-  const leftOut = await step(deps, workspace, want, (snapshot) => joining(snapshot, missing(snapshot)), pairs);
+  const plain = some.filter(({ restoredBy }) => restoredBy === null);
+  const again = some.flatMap((one) => (one.restoredBy === null ? [] : [{ ...one, restoredBy: one.restoredBy }]));
+  const write = (all: readonly LinkToWrite[], decide: Decision): Promise<number> => {
+    const pairs = all.map(({ from, to }) => [from, to] as const);
+    return step(deps, workspace, { keys: [...new Set(pairs.flat())], pairs }, decide, pairs);
+  };
+  let leftOut = 0;
+  if (plain.length > 0) leftOut += await write(plain, (snapshot) => joining(snapshot, plain));
   if (again.length === 0) return leftOut;
-  await step(deps, workspace, want, (snapshot) => takenBack(snapshot, again));
-  await step(deps, workspace, want, (snapshot) => restored(snapshot, again));
+  leftOut += await write(again, (snapshot) => toRestore(snapshot, again));
+  await write(again, (snapshot) => restored(snapshot, again));
   return leftOut;
 }
 

@@ -158,4 +158,39 @@ describe("Removed links of an import", () => {
       [1, 3, 3, 3],
     );
   });
+
+  it("stand again as a whole, or as two profiles, where an import of a restored one ends at any step", async () => {
+    for (let last = 0; last < 3; last += 1) {
+      const graph = graphOf();
+      let left = Infinity;
+      const update: IdentityGraph["update"] = async (...asked) => {
+        if ((left -= 1) < 0) throw new Error("the process ends");
+        return graph.update(...asked);
+      };
+      const identity = createIdentity({ graph: { ...graph, update }, timeoutMs: 10_000 });
+      const { workspace } = await importOf(identity);
+      const [linked] = (await identity.changes(workspace, "linked", { limit: 1, before: null })) as [Change];
+      const revert = aChange({ ...linked, changeId: newId<ChangeId>(), outcome: "reverted" });
+      await identity.restore(workspace, { kind: "changes", records: [revert] });
+      const [a, b] = await identity.lookup(workspace, [ann, bob]);
+      const { changeId, evidence } = linked;
+      const ends = { from: a!.profileId, to: b!.profileId };
+      const record = { ...ends, changeId, evidence, restoredBy: revert.changeId };
+      const send = () => identity.restore(workspace, { kind: "links", records: [record] });
+      for (let times = 0; times < 2; times += 1) {
+        left = last;
+        await send().catch(() => undefined);
+        left = Infinity;
+        const [one, other] = await identity.lookup(workspace, [ann, bob]);
+        if (one!.profileId === other!.profileId) await isOneWithItsLink(identity, workspace);
+      }
+      assert.equal(await send(), 0);
+      await isOneWithItsLink(identity, workspace);
+      const states = await graph.linksOfChange(workspace, revert);
+      assert.deepEqual(
+        states.map(({ by, isActive }) => [by, isActive]),
+        [[revert.changeId, true]],
+      );
+    }
+  });
 });

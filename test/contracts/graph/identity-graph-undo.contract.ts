@@ -89,6 +89,29 @@ export const identityGraphUndo: Contract<IdentityGraph> = {
     );
   },
 
+  "update restores a link that it removes: nobody ever sees it removed, and its change is the last one": async ({
+    port,
+  }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(ann, bob));
+    const change = aChange({ identifiers: [ann, bob] });
+    const { changeId } = change;
+    const pair = keysOf(workspace, [ann, bob]);
+    await write(port, workspace, [ann, bob], () => ({
+      changes: [change],
+      removes: [{ pair, changeId, at: EVIDENCE.at + 5 }],
+      restores: [{ pair, changeId }],
+    }));
+    const { linked, removed, profiles } = await standing(port, workspace, ann, bob);
+    assert.deepEqual([linked, removed], [[pairKey(...pair)], []]);
+    assert.equal(new Set(profiles.map(([, , { profileId }]) => profileId)).size, 1);
+    const links = await port.linksOfChange(workspace, change);
+    assert.deepEqual(
+      links.map(({ by, isActive }) => [by, isActive]),
+      [[changeId, true]],
+    );
+  },
+
   "update lets a profile fall into any number of parts, each with its members and an id of its own": async ({
     port,
     reopen,

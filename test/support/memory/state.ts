@@ -179,6 +179,7 @@ export function requireFits(state: MemoryState, plan: Plan, workspace: Workspace
   const changes = new Set(plan.changes.map(({ changeId }) => changeId));
   const uids = new Set([...state.identifiers.values()].map(({ uid }) => uid));
   const removedAt = ([a, b]: KeyPair): number | null | undefined => state.links.get(pairKey(a, b))?.removedAt;
+  const going = new Set(plan.removes.map(({ pair }) => pairKey(...pair)));
   const written = new Set(plan.links.map(({ from, to }) => pairKey(from, to)));
   const owned = (component: Component): boolean => state.components.get(Number(component))?.workspace === workspace;
   const components = plan.components.flatMap(({ into, absorbed }) => (into === null ? absorbed : [into, ...absorbed]));
@@ -197,7 +198,9 @@ export function requireFits(state: MemoryState, plan: Plan, workspace: Workspace
     plan.removes.every(
       ({ pair }) => pair.every(isThere) && (removedAt(pair) === null || written.has(pairKey(...pair))),
     ),
-    plan.restores.every(({ pair }) => pair.every(isThere) && typeof removedAt(pair) === "number"),
+    plan.restores.every(
+      ({ pair }) => pair.every(isThere) && (typeof removedAt(pair) === "number" || going.has(pairKey(...pair))),
+    ),
     plan.splits.every(({ component, parts }) => {
       const members = new Set(
         [...state.identifiers.values()].filter((location) => location.component === component).map(({ uid }) => uid),
