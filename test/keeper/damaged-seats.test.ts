@@ -27,11 +27,12 @@ const building = (): Audience => ({
 function aWorkspace(count = 5) {
   const workspace = newId<WorkspaceId>();
   const people = Array.from({ length: count }, () => newId<ProfileId>());
-  /** Whose seats cannot be read, whom the graph cannot read, whose rows among the members and whose times cannot be written. */
+  /** Whose seats and whom the graph cannot read, whose rows among the members, or new ones there, and whose times cannot be written. */
   const damaged = {
     seats: new Set<ProfileId>(),
     graph: new Set<ProfileId>(),
     members: new Set<ProfileId>(),
+    entering: new Set<ProfileId>(),
     times: new Set<ProfileId>(),
     feed: false,
     walk: false,
@@ -93,6 +94,7 @@ function aWorkspace(count = 5) {
       save: async (_: WorkspaceId, __: string, saves: readonly SeatSave[]) => {
         const ids = saves.map(({ seat }) => seat.profileId);
         requireWhole(ids, damaged.members);
+        if (ids.some((one) => damaged.entering.has(one))) throw new DamagedPlace("members", null);
         if (ids.some((one) => damaged.times.has(one))) throw new DamagedPlace("times", null);
         if (damaged.feed) throw new DamagedPlace("feed", null);
         for (const { seat } of saves) {
@@ -139,6 +141,7 @@ describe("Profiles on a damaged page", () => {
     ["seats", STAYS],
     ["graph", UNFOLLOWED],
     ["members", STAYS],
+    ["entering", STAYS],
     ["times", STAYS],
   ] as const)
     it(`hold up none of the others that are marked, and their marks go (${of})`, async () => {
@@ -168,11 +171,15 @@ describe("Profiles on a damaged page", () => {
     assert.deepEqual([saved(), marks()], [[], 5]);
   });
 
-  it("are not passed over by a build that cannot write when to look at them again", async () => {
-    const { people, damaged, isBuilt } = aWorkspace();
-    damaged.times.add(people[1]!);
-    await assert.rejects(isBuilt(), { of: "times" });
-  });
+  for (const [of, damagedOf, what] of [
+    ["members", "entering", "put them among the members: of a new audience it could be all of them"],
+    ["times", "times", "write when to look at them again"],
+  ] as const)
+    it(`are not passed over by a build that cannot ${what}`, async () => {
+      const { people, damaged, isBuilt } = aWorkspace();
+      damaged[damagedOf].add(people[1]!);
+      await assert.rejects(isBuilt(), { of });
+    });
 
   it("keep no deleted audience because another one cannot be built", async () => {
     const { damaged, build, deleted, steps } = aWorkspace();

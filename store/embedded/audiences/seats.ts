@@ -147,7 +147,7 @@ const seatOf = (profileId: ProfileId, row: SeatRow | undefined): Seat => ({
 const membershipsText = (memberships: readonly Membership[]): string =>
   JSON.stringify(memberships.map(({ audienceId, since }): MembershipJson => [audienceId, since]));
 
-/** What is damaged there is no matter of one seat. Of `members` each seat has rows of its own. */
+/** What is damaged there is no matter of one seat. */
 function inPlace(of: DamagedPlace["of"], write: () => void): void {
   try {
     write();
@@ -197,7 +197,9 @@ function prepareSave(database: Database): (workspace: WorkspaceId, changes: read
       if (isEmptySeat(after)) rows.gone.push([ws, profile]);
       else rows.kept.push([ws, profile, after.due, membershipsText(after.memberships)]);
     }
-    enter(rows.entered);
+    // All of an audience that has none yet would come to one page.
+    inPlace("members", () => enter(rows.entered));
+    // Of those that are there each seat has rows of its own.
     leave(rows.left);
     // A claim has read the rows themselves: what can be damaged is the index of when they are due.
     inPlace("times", () => {

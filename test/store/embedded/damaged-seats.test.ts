@@ -75,6 +75,13 @@ describe("A save of seats where something is damaged", () => {
     assert.deepEqual(await saveAll([victim], enterB, b), [true]);
   });
 
+  it("says where nobody can become a member of an audience that has none yet: all would stand on one page", async () => {
+    await damage([uuidBytes(workspace), uuidBytes(a), uuidBytes(people[298]!)]);
+    for (const one of [people[0]!, victim, people[299]!])
+      await assert.rejects(saveAll([one], enterB, b), placeOf("members"));
+    assert.deepEqual(await saveAll([people[0]!], leaveAll), [true]);
+  });
+
   it("says where the feed cannot be written, whoever enters or leaves", async () => {
     const { head } = await seats.sizes(workspace);
     const last = people[head - 1]!;
