@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Cause } from "../../core/audience/seat.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
 import { describeError } from "../../core/log.js";
@@ -33,6 +34,8 @@ export function createDueLooks(deps: AudienceDeps): (workspace: WorkspaceId) => 
       }
       if (!hasMore) return { isAny: false, hasMore };
       after = due.at(-1)!;
+      // The embedded store answers at once, and all of them in one turn of the event loop would hold up everybody.
+      await nextTurn();
     }
   };
 }

@@ -205,6 +205,15 @@ describe("Profiles on a damaged page", () => {
     for (const one of people.slice(0, 520)) damaged.graph.add(one);
     await steps(10);
     assert.deepEqual([saved().length, lines], [30, [STAY, STAY, STAY]]);
+    let [turns, isOver] = [0, false];
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
     assert.ok((await steps(1)) > 0, "it rests");
+    isOver = true;
+    // The embedded store answers each page of them at once.
+    assert.ok(turns >= 2, `${turns} turns of the event loop for others`);
   });
 });
