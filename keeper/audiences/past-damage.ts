@@ -2,7 +2,7 @@ import { lookAtProfiles } from "../../commands/audiences/look.js";
 import type { Cause } from "../../core/audience/seat.js";
 import { DamagedPlace, isDamaged } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
-import { describeError } from "../../core/log.js";
+import { describeError, type Log } from "../../core/log.js";
 import type { AudienceDeps } from "./deps.js";
 
 /** Does the work for all of them together, or, where something is damaged, for smaller and smaller parts. Answers in order. */
@@ -31,6 +31,24 @@ export async function unlessDamaged<T>(damages: unknown[], work: () => Promise<T
     damages.push(error);
     return null;
   }
+}
+
+const FAILED_MS = 60_000;
+
+/** What the work answers; null where it met damage, and for a minute afterwards: it is told then, and holds up nothing else. */
+export function createDamageWaits(log: Log, text: string) {
+  const until = new Map<WorkspaceId, number>();
+  return async <T>(workspace: WorkspaceId, work: () => Promise<T>): Promise<T | null> => {
+    if (performance.now() < (until.get(workspace) ?? -Infinity)) return null;
+    until.delete(workspace);
+    const damages: unknown[] = [];
+    const done = await unlessDamaged(damages, work);
+    for (const error of damages) {
+      until.set(workspace, performance.now() + FAILED_MS);
+      log.error({ workspace, ...describeError(error) }, text);
+    }
+    return done;
+  };
 }
 
 /** `lost`: somebody else began a look meanwhile. */

@@ -11,13 +11,15 @@ import { createDueLooks } from "./due.js";
 import { createMarkLooks, type Turn } from "./marks.js";
 import { lookAtMoved } from "./moved.js";
 import { createParking } from "./parking.js";
-import { unlessDamaged } from "./past-damage.js";
+import { createDamageWaits } from "./past-damage.js";
 import { createPauses } from "./pauses.js";
 
 /** `isTended`: something of one workspace went through. `isLate`: something had waited for long, or is not done yet. */
 const NEW_ROUND = { isBusy: false, isTended: false, isLate: false, tookMs: 0 };
 /** Marks that cannot be read are asked for again after so long. */
 const FAILED_MS = 60_000;
+const UNTIMED = "no profiles of a workspace are looked at for a minute when their time comes: something is damaged";
+const UNBUILT = "no audiences of a workspace are built for a minute: something is damaged";
 
 /** Keeps the stored members of audiences true: looks at profiles that changed, whose time came, or that a new rule has not judged. */
 export function createAudienceTask(deps: AudienceDeps): Task {
@@ -26,6 +28,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   const [marking, tending] = [createParking(deps.log), createParking(deps.log)];
   const marked = createMarkLooks(deps, pauses, marking);
   const dueLooks = createDueLooks(deps);
+  const [dueOrWaits, builtOrWaits] = [createDamageWaits(deps.log, UNTIMED), createDamageWaits(deps.log, UNBUILT)];
   /** Some profiles may not be looked at yet. */
   let isPaused = false;
   let round = { ...NEW_ROUND };
@@ -61,13 +64,10 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     // As long as records come in, whoever looks sees half of a profile.
     if (await deps.catalog.isImporting(workspace)) return hasMoved;
     await publishAll(deps, workspace);
-    const damages: unknown[] = [];
-    const isDue = await unlessDamaged(damages, () => lookAtDue(workspace));
-    const isBuilding = await unlessDamaged(damages, () => buildPage(deps, workspace, set));
+    const isDue = await dueOrWaits(workspace, () => lookAtDue(workspace));
+    const isBuilding = await builtOrWaits(workspace, () => buildPage(deps, workspace, set));
     const isEnding = await endDeleted(deps, workspace, set);
     if (isBuilding === true || isEnding) round.isLate = true;
-    // Now that each of them had its turn.
-    if (damages.length > 0) throw damages[0];
     return hasMoved || isDue === true || isBuilding === true || isEnding;
   };
 

@@ -11,6 +11,7 @@ import { createAudienceTask } from "../../keeper/audiences/task.js";
 
 const STAYS = "a damaged profile stays in its audiences";
 const STAY = "damaged profiles stay in their audiences when their time comes";
+const UNBUILT = "no audiences of a workspace are built for a minute: something is damaged";
 const UNFOLLOWED = "no audiences follow a damaged identifier";
 
 const building = (): Audience => ({
@@ -187,6 +188,15 @@ describe("Profiles on a damaged page", () => {
     build();
     await steps(1);
     assert.equal(deleted(), 0);
+  });
+
+  it("hold up nobody who is due because no audience can be built, and the build is not tried all the time", async () => {
+    const { people, damaged, due, build, saved, steps, lines } = aWorkspace(600);
+    damaged.walk = true;
+    build();
+    for (const one of people) due.add(one);
+    await steps(5);
+    assert.deepEqual([saved().length, lines], [600, [UNBUILT]]);
   });
 
   it("keep no deleted audience because they are due, and are not looked at all the time", async () => {
