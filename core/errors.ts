@@ -79,9 +79,12 @@ export class AppError extends Error {
   }
 }
 
-/** `damaged`, but not what was to be written: where the writes of many go. `members` are new ones, `times` when profiles are looked at again. */
+/**
+ * `damaged`, but not what was to be written: where the writes of many go. `members` and `seats` are new ones, `times` those at which
+ * profiles are looked at again.
+ */
 export class DamagedPlace extends AppError {
-  readonly of: "feed" | "members" | "times";
+  readonly of: "feed" | "members" | "seats" | "times";
 
   constructor(of: DamagedPlace["of"], cause: unknown) {
     super("damaged", `Where the ${of} of a workspace are written is damaged.`, { cause });

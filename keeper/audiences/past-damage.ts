@@ -57,8 +57,8 @@ export type Looked = "saved" | "lost" | "damaged";
 export interface PastOptions {
   readonly tell?: (profileId: ProfileId, error: unknown) => void;
   /**
-   * Fails also where those who enter cannot be put among the members, or put down to be looked at again: an audience must not go live
-   * without all of them.
+   * Fails also where those who enter cannot have a seat, be put among the members, or be put down to be looked at again: an audience must
+   * not go live without all of them.
    */
   readonly isBuild?: boolean;
 }

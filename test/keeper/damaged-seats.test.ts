@@ -32,6 +32,7 @@ function aWorkspace(count = 5) {
   const damaged = {
     seats: new Set<ProfileId>(),
     graph: new Set<ProfileId>(),
+    end: new Set<ProfileId>(),
     members: new Set<ProfileId>(),
     entering: new Set<ProfileId>(),
     times: new Set<ProfileId>(),
@@ -90,6 +91,7 @@ function aWorkspace(count = 5) {
       claimed: async () => [],
       claim: async (_: WorkspaceId, __: string, ids: readonly ProfileId[]) => {
         requireWhole(ids, damaged.seats);
+        if (ids.some((one) => damaged.end.has(one))) throw new DamagedPlace("seats", null);
         return ids.map((profileId) => ({ profileId, memberships: [], due: null }));
       },
       save: async (_: WorkspaceId, __: string, saves: readonly SeatSave[]) => {
@@ -142,6 +144,7 @@ describe("Profiles on a damaged page", () => {
     ["seats", STAYS],
     ["graph", UNFOLLOWED],
     ["members", STAYS],
+    ["end", STAYS],
     ["entering", STAYS],
     ["times", STAYS],
   ] as const)
@@ -174,6 +177,7 @@ describe("Profiles on a damaged page", () => {
 
   for (const [of, damagedOf, what] of [
     ["members", "entering", "put them among the members: of a new audience it could be all of them"],
+    ["seats", "end", "read whether they have a seat, where new ones come"],
     ["times", "times", "write when to look at them again"],
   ] as const)
     it(`are not passed over by a build that cannot ${what}`, async () => {

@@ -53,6 +53,15 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
       `SELECT group_concat('[' || asked.column3 || ',' || coalesce(due, 'null') || ',' || memberships || ']')
        FROM (VALUES ${values}) AS asked CROSS JOIN seats ON ws = asked.column1 AND profile = asked.column2`,
   );
+  const findSome = (ws: Buffer, rows: readonly (readonly SqlValue[])[]): readonly SeatRow[] => {
+    try {
+      return find(rows) as readonly SeatRow[];
+    } catch (error) {
+      // New seats come to the end: of a workspace that has few, nearly all profiles are looked for there.
+      if (isDamaged(error)) inPlace("seats", () => find([[ws, LAST, 0]]));
+      throw error;
+    }
+  };
   const due = database.prepare(
     "SELECT profile, due FROM seats WHERE ws = ? AND due <= ? AND (due, profile) > (?, ?) ORDER BY due, profile LIMIT ?",
   );
@@ -87,7 +96,8 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
     claim: (workspace, claim, profileIds) =>
       session.read(() => {
         const ws = uuidBytes(workspace);
-        const rows = find(profileIds.map((profileId, n) => [ws, uuidBytes(profileId), n])) as readonly SeatRow[];
+        const asked = profileIds.map((profileId, n) => [ws, uuidBytes(profileId), n]);
+        const rows = findSome(ws, asked);
         const found = new Map(rows.map((row) => [row[0], row]));
         return profileIds.map((profileId, n) => {
           const seat = seatOf(profileId, found.get(n));
@@ -133,6 +143,8 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
 
 /** Before every id. */
 const FIRST = Buffer.alloc(0);
+/** Behind every id that is made. */
+const LAST = Buffer.alloc(16, 0xff);
 
 type SeatRow = readonly [n: number, due: number | null, memberships: readonly MembershipJson[]];
 /** Audience and since. */
@@ -148,9 +160,9 @@ const membershipsText = (memberships: readonly Membership[]): string =>
   JSON.stringify(memberships.map(({ audienceId, since }): MembershipJson => [audienceId, since]));
 
 /** What is damaged there is no matter of one seat. */
-function inPlace(of: DamagedPlace["of"], write: () => void): void {
+function inPlace(of: DamagedPlace["of"], reach: () => void): void {
   try {
-    write();
+    reach();
   } catch (error) {
     throw isDamaged(error) ? new DamagedPlace(of, error) : error;
   }

@@ -82,6 +82,27 @@ describe("A save of seats where something is damaged", () => {
     assert.deepEqual(await saveAll([people[0]!], leaveAll), [true]);
   });
 
+  it("says where the seats of a workspace end on the page: new ones come there", async () => {
+    const claimOf = (id: WorkspaceId, one: ProfileId) => seats.claim(id, newId<ClaimId>(), [one]);
+    await damage([uuidBytes(workspace), uuidBytes(people[298]!)]);
+    for (const [id, one] of [
+      [workspace, people[298]!],
+      [workspace, people[299]!],
+      [newId<WorkspaceId>(), newId<ProfileId>()],
+    ] as const)
+      await assert.rejects(claimOf(id, one), placeOf("seats"));
+    assert.equal((await claimOf(workspace, people[0]!)).length, 1);
+  });
+
+  it("says of a page before no more than that it is damaged", async () => {
+    await damage([uuidBytes(workspace), uuidBytes(victim)]);
+    await assert.rejects(seats.claim(workspace, newId<ClaimId>(), [victim]), (error: AppError) => {
+      assert.deepEqual([error.code, error instanceof DamagedPlace], ["damaged", false]);
+      return true;
+    });
+    assert.equal((await seats.claim(workspace, newId<ClaimId>(), [people[299]!])).length, 1);
+  });
+
   it("says where the feed cannot be written, whoever enters or leaves", async () => {
     const { head } = await seats.sizes(workspace);
     const last = people[head - 1]!;
