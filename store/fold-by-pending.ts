@@ -53,13 +53,16 @@ export async function foldByPending(
   const pinned = await steps.pin(workspace, folds);
   let open: Open = [...gainsOf(folds, pinned)];
   let most = open.length;
+  let lostBefore = 0;
   for (let race = 0; open.length > 0;) {
     if (race === RACES_MAX) throw new AppError("unavailable", "A facet is being changed by too many workers.");
-    const { looked, lost } = await saveFirst(steps, workspace, open.slice(0, most));
+    // Without further ones: while large ones are read and saved beside it, a facet that others change would be lost each time.
+    const { looked, lost } = await saveFirst(steps, workspace, open.slice(0, race === 0 ? most : lostBefore));
+    // A store that cannot tell sizes before reads more than fits for nothing.
+    if (race === 0) most = 2 * looked;
     race = lost.length === 0 ? 0 : race + 1;
     open = [...lost, ...open.slice(looked)];
-    // A store that cannot tell sizes before reads more than fits for nothing.
-    most = 2 * looked;
+    lostBefore = lost.length;
   }
   const known = folds.filter((_, n) => pinned[n] !== null).map(({ eventId }) => eventId);
   await steps.mark(workspace, [...new Set(known)], talliedOf(folds, pinned));
