@@ -78,12 +78,11 @@ export async function listLetters(
 ): Promise<{ readonly letters: readonly DeadLetter[]; readonly next: LetterPosition | null }> {
   const letters: DeadLetter[] = [];
   const { events, limits } = services;
-  const isLooked = isLookedFor(page);
   let [bytes, looks] = [0, 0];
-  /** Where the letters that are looked at now end. */
-  let downTo: LetterPosition | null = null;
+  /** Where the letters that are looked at now end: null where all of them do; not asked for yet: undefined. */
+  let downTo: LetterPosition | null | undefined = isLookedFor(page) ? undefined : null;
   for (let { before } = page; ;) {
-    if (isLooked) downTo ??= await events.letterBehind(workspace, { ...page, before }, LOOKS_PER_READ);
+    if (downTo === undefined) downTo = await events.letterBehind(workspace, { ...page, before }, LOOKS_PER_READ);
     const limit = Math.min(lettersAtOnce(limits), page.limit + 1 - letters.length);
     const found = await events.deadLetters(workspace, { ...page, limit, before, ...(downTo !== null && { downTo }) });
     for (const letter of await withoutErasedLetters(services, workspace, found)) {
@@ -94,7 +93,7 @@ export async function listLetters(
     if (found.length === limit) before = positionOf(found.at(-1)!);
     else if (downTo === null) return { letters, next: null };
     else {
-      [before, downTo] = [downTo, null];
+      [before, downTo] = [downTo, undefined];
       looks += LOOKS_PER_READ;
     }
     if (bytes >= PAGE_BYTES_MAX || looks >= LOOKS_MAX) return { letters, next: before };

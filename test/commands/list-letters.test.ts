@@ -26,8 +26,12 @@ describe("A list of dead letters of which few are those that are asked for", () 
     [most, reads] = [Math.max(most, found.length < limit ? looked.length : looked.indexOf(found.at(-1)!)), reads + 1];
     return found;
   };
-  const letterBehind = async (_: unknown, { before }: DeadLetterPage, count: number) =>
-    letters.filter(isBehind(before))[count - 1] ?? null;
+  /** How often the store was asked where a stretch ends. */
+  let ends = 0;
+  const letterBehind = async (_: unknown, { before }: DeadLetterPage, count: number) => {
+    ends += 1;
+    return letters.filter(isBehind(before))[count - 1] ?? null;
+  };
   const services = {
     limits: { payloadBytesMax: 1_000 },
     erasures: { hasErasures: async () => false },
@@ -62,6 +66,15 @@ describe("A list of dead letters of which few are those that are asked for", () 
     const { found, pages } = await listed({ limit: 100, keyId, reason: "quarantined" }, letters[21_998]);
     assert.deepEqual([found.length, pages.length], [3_000, 30]);
     assert.equal(new Set(found).size, found.length);
+  });
+
+  it("asks once where a stretch ends, also where it is the last one", async () => {
+    const asked = { limit: 100, keyId, reason: "quarantined", eventId: null };
+    for (const n of [21_998, 23_500]) {
+      ends = 0;
+      const page = await listLetters(services, workspace, { ...asked, before: letters[n]! });
+      assert.deepEqual([page.letters.length, page.next?.at, ends], [100, letters[n + 100]!.at, 1]);
+    }
   });
 
   it("asks once for what an index answers", async () => {
