@@ -28,11 +28,14 @@ describe("What is large goes in turns in the embedded store, and others write be
   });
 
   /** How many writes of others end while it runs. */
-  const othersDuring = async (work: () => Promise<unknown>): Promise<number> => {
+  const othersDuring = async (work: () => Promise<unknown>, look?: () => Promise<void>): Promise<number> => {
     let others = 0;
     const left = new Set([work]);
     const working = work().finally(() => left.clear());
-    for (; left.size > 0; others += 1) await store.database.write(() => undefined);
+    for (; left.size > 0; others += 1) {
+      await store.database.write(() => undefined);
+      await look?.();
+    }
     await working;
     return others;
   };
@@ -77,6 +80,30 @@ describe("What is large goes in turns in the embedded store, and others write be
     const again = await othersDuring(() => events.drop(workspace, ids, "expired"));
     assert.ok(again >= 4, `${again} writes`);
     assert.deepEqual(await events.deadLetters(workspace, PAGE), []);
+  });
+
+  it("large letters of one event go two megabytes at a time, and the event with the last of them", async () => {
+    const payload = Buffer.from("1");
+    const event = anEvent({ workspace, payload });
+    await events.insert(workspace, [event]);
+    const { eventId } = event;
+    const message = Buffer.alloc(250_000, "x");
+    for (let n = 0; n < 40; n += 1) await events.bury(aLetter(eventId));
+    await events.bury(aDeadLetter({ workspace, eventId, message, reason: "killing" }));
+    let [dropped, cut] = [0, 0];
+    const look = async (): Promise<void> => {
+      const { length } = await events.deadLetters(workspace, PAGE);
+      if (length === 0 || length === 41) return;
+      cut += 1;
+      const [killing] = await events.deadLetters(workspace, { ...PAGE, limit: 1, reason: "killing" });
+      assert.deepEqual([killing?.killsEvent, (await events.find(workspace, eventId))?.status], [true, "dead"]);
+    };
+    const others = await othersDuring(async () => {
+      dropped = await events.drop(workspace, [eventId], "erased");
+    }, look);
+    assert.deepEqual([dropped, others >= 4, cut >= 4], [1, true, true], `${others} writes, ${cut} looks`);
+    assert.deepEqual(await events.deadLetters(workspace, PAGE), []);
+    assert.equal((await events.find(workspace, eventId))?.status, "dropped");
   });
 
   it("large letters are removed two megabytes at a time", async () => {

@@ -11,7 +11,7 @@ import { createOwnKeys } from "../uuid.js";
 import { prepareUncount } from "./counts.js";
 import type { Names } from "./names.js";
 import { receivedAtIn } from "./rows.js";
-import { dropInTurns, type DropTurn } from "./turns.js";
+import { dropInTurns, isFull, type DropTurn } from "./turns.js";
 
 type Row = readonly [
   gone: DropReason | null,
@@ -26,7 +26,7 @@ type Row = readonly [
   bytes: number | null,
 ];
 
-type LetterRow = readonly [seq: number, killsEvent: number, head: Buffer, bytes: number];
+type LetterRow = readonly [seq: number, killsEvent: number, bytes: number];
 
 export function createDrop(database: Database, session: Session, forget: Names["forget"]): Pick<EventStore, "drop"> {
   // Up to the line feed: a payload may be large.
@@ -39,48 +39,49 @@ export function createDrop(database: Database, session: Session, forget: Names["
   const put = database.prepare("INSERT OR REPLACE INTO messages (seq, message) VALUES (?, ?)");
   const unfold = database.prepare("DELETE FROM folds WHERE seq = ?");
   const uncount = prepareUncount(database);
+  // What kills the event last: it goes together with its event.
   const letters = database.prepare(
-    "SELECT seq, kills_event, substr(message, 1, instr(message, x'0a')), length(message) FROM dead_letters WHERE ws = ? AND event_id = ?",
+    "SELECT seq, kills_event, length(message) FROM dead_letters WHERE ws = ? AND event_id = ? ORDER BY kills_event",
   );
+  const headOf = database.prepare("SELECT substr(message, 1, instr(message, x'0a')) FROM dead_letters WHERE seq = ?");
   const remove = database.prepare("DELETE FROM dead_letters WHERE seq = ?");
-  /** `event`: that stands or stood under the id, null if none did, with its fingerprint. */
+  /** `event`: that stands or stood under the id, null if none did, with its fingerprint. False: there are more of them than the turn takes. */
   const unbury = (
     workspace: WorkspaceId,
     eventId: EventId,
     event: Pick<EventRecord, "fingerprint"> | null,
     turn: DropTurn,
-  ): void => {
-    for (const [seq, kills, message, bytes] of letters.all([workspace, eventId]) as readonly LetterRow[]) {
-      if (event !== null && isOfItsOwn({ workspace, killsEvent: kills === 1, message }, event.fingerprint)) continue;
+  ): boolean => {
+    for (const [seq, kills, bytes] of letters.all([workspace, eventId]) as readonly LetterRow[]) {
+      const killsEvent = kills === 1;
+      if (!killsEvent && isFull(turn)) return false;
+      const message = headOf.get([seq])![0] as Buffer;
+      if (event !== null && isOfItsOwn({ workspace, killsEvent, message }, event.fingerprint)) continue;
       remove.run([seq]);
       turn.bytes += bytes;
       forget("letter", seq, message);
     }
+    return true;
   };
 
-  /** Whether it dropped it now. */
+  /** Whether it dropped it now; null: it goes on with its letters in the next turn, and the event goes with the last of them. */
   const dropOne = (
     workspace: WorkspaceId,
     eventId: EventId,
     key: Buffer,
     reason: DropReason,
     turn: DropTurn,
-  ): boolean => {
+  ): boolean | null => {
     const row = find.get([key]) as Row | undefined;
-    if (row === undefined) {
-      unbury(workspace, eventId, null, turn);
-      return false;
-    }
+    if (row === undefined) return unbury(workspace, eventId, null, turn) ? false : null;
     const [gone, seq, schemaId, keyId, arrival, bytes, isDead, isFolded, isPinned, length] = row;
     const decoded = decodeMessage(bytes);
     const head: EventRecord | null = decoded.kind === "event" ? decoded.event : null;
     const said = { fingerprint: head?.fingerprint ?? null };
-    if (gone !== null) {
-      unbury(workspace, eventId, said, turn);
-      return false;
-    }
+    if (gone !== null) return unbury(workspace, eventId, said, turn) ? false : null;
     const state = { isFolded: isFolded === 1, isPinned: isPinned === 1, isDead: isDead === 1 };
     if (reason === "expired" && !isAtRest(head, state)) return false;
+    if (!unbury(workspace, eventId, said, turn)) return null;
     const left = encodeMessage(
       emptied({ workspace, eventId, schemaId, keyId, receivedAt: receivedAtIn(arrival) }, head),
     );
@@ -90,7 +91,6 @@ export function createDrop(database: Database, session: Session, forget: Names["
     uncount(seq);
     unfold.run([seq]);
     if (isFolded !== 1) forget("event", seq, bytes);
-    unbury(workspace, eventId, said, turn);
     return true;
   };
 

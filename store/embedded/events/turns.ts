@@ -9,24 +9,33 @@ export interface DropTurn {
   bytes: number;
 }
 
-/** `dropOne` runs within a write, adds the bytes that go to those of its turn, and answers whether it dropped one: so many are counted. */
+export const isFull = ({ bytes }: DropTurn): boolean => bytes >= BYTES_PER_TURN;
+
+/**
+ * `dropOne` runs within a write, adds the bytes that go to those of its turn, and answers whether it dropped one: so many are counted. Null: the
+ * turn is full before its end, and the next one begins with the same.
+ */
 export async function dropInTurns<Id>(
   session: Session,
   ids: readonly Id[],
-  dropOne: (id: Id, turn: DropTurn) => boolean,
+  dropOne: (id: Id, turn: DropTurn) => boolean | null,
 ): Promise<number> {
   session.requireOpen();
   const dropFrom = (first: number): { readonly count: number; readonly next: number } => {
     const turn: DropTurn = { bytes: 0 };
     const end = Math.min(first + DROPS_PER_TURN, ids.length);
     let [count, next] = [0, first];
-    for (; next < end && turn.bytes < BYTES_PER_TURN; next += 1) if (dropOne(ids[next]!, turn)) count += 1;
+    for (; next < end && !isFull(turn); next += 1) {
+      const isDropped = dropOne(ids[next]!, turn);
+      if (isDropped === null) break;
+      if (isDropped) count += 1;
+    }
     return { count, next };
   };
 
   let dropped = 0;
-  for (let first = 0; first < ids.length;) {
-    if (first > 0) await nextTurn();
+  for (let [first, turns] = [0, 0]; first < ids.length; turns += 1) {
+    if (turns > 0) await nextTurn();
     const from = first;
     const { count, next } = await session.write(() => dropFrom(from));
     dropped += count;
