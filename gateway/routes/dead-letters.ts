@@ -72,7 +72,7 @@ export function deadLetterRoutes(services: Services): readonly Route[] {
       tag: "Manage",
       summary: "Dead letters: events that failed, were quarantined or were refused, newest first",
       description:
-        "A page of large ones may be short, and with several filters even empty: continue until `next_cursor` is null.",
+        "A page of large ones may be short, and with several filters, or `state=replayed`, even empty, also with `wait`: continue until `next_cursor` is null.",
       example: { query: { wait: 10 }, after: ["sendSdkBatch"] },
       access,
       query: {
