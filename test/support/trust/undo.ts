@@ -23,6 +23,8 @@ export interface ExpectedUndone {
   readonly isRecorded: boolean;
   /** Links of the way that still holds the two together. */
   readonly stillJoined: number | null;
+  readonly profilesBefore: number;
+  readonly profilesAfter: number;
   /** `one other rule`, sorted. */
   readonly dropped: readonly string[];
   readonly before: readonly ProfileRef[];
@@ -78,7 +80,8 @@ function around(state: TrustState, about: About, { changeId }: Moment, work: () 
     isForbidding,
   };
   if (isRecorded) record(state, { ...change, outcome });
-  return { outcome, profileIds: idsOf(after), isRecorded, stillJoined, dropped, before, after };
+  const counts = { profilesBefore: before.length, profilesAfter: after.length };
+  return { outcome, profileIds: idsOf(after), isRecorded, stillJoined, dropped, before, after, ...counts };
 }
 
 /** Not before it was asserted, whatever the clocks say. Answers when. */
