@@ -119,7 +119,9 @@ async function saveFirst(
     const before = found.get(uid);
     const folded = foldEvents(before ?? NOTHING_FOLDED, gains, (eventId) => marked.has(eventId));
     const isChanged = folded.facet.eventCount !== (before?.facet.eventCount ?? 0);
-    return isChanged ? [{ uid, ...folded, expectedRev: before?.rev ?? 0 }] : [];
+    // A repair that takes one of its own events out meanwhile must lose the race, or win it before the mark.
+    const isNamed = before?.pending.some((eventId) => gains.has(eventId) && !marked.has(eventId)) === true;
+    return isChanged || isNamed ? [{ uid, ...folded, expectedRev: before?.rev ?? 0 }] : [];
   });
   const saved = saves.length === 0 ? [] : await steps.save(workspace, saves);
   const lost = new Set(saves.filter((_, n) => saved[n] !== true).map(({ uid }) => uid));

@@ -1,79 +1,26 @@
 import assert from "node:assert/strict";
-import { newId, type EventId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
-import type { Fold } from "../../core/ports/event-store.js";
-import type { FacetSave, StoredFacet } from "../../core/ports/profile-store.js";
-import { emptyFacet, facetOf } from "../../core/profile/fold.js";
+import { newId, type EventId, type Uid } from "../../core/ids.js";
+import { emptyFacet } from "../../core/profile/fold.js";
 import { NOTHING_FOLDED } from "../../core/profile/fold-events.js";
+import type { StoredEvent } from "../../core/event/event.js";
+import { createFindings } from "../../app/verify/findings.js";
+import { verifyFacet } from "../../app/verify/facets.js";
 import { foldByPending, PENDING_MAX, type FoldSteps } from "../../store/fold-by-pending.js";
 import { explore, type Actor, type Scene, type Step } from "../support/explore/explore.js";
-
-const [A, B] = ["a", "b"] as const satisfies readonly string[] as unknown as readonly [EventId, EventId];
-const [ADA, EVE] = ["ada", "eve"] as readonly string[] as readonly [Uid, Uid];
-const WORKSPACE = "w" as WorkspaceId;
-
-interface World {
-  readonly facets: Map<Uid, StoredFacet>;
-  readonly pins: Map<EventId, Uid>;
-  readonly marks: Set<EventId>;
-  readonly gone: Set<EventId>;
-}
-
-const newWorld = (): World => ({ facets: new Map(), pins: new Map(), marks: new Set(), gone: new Set() });
-
-/** The product's steps over the world, each of them atomic. */
-const stepsOf = (step: Step<World>): FoldSteps => ({
-  pin: (_, folds) =>
-    step("pin", ({ pins, gone }) =>
-      folds.map(({ eventId, facet }) => {
-        if (gone.has(eventId)) return null;
-        if (!pins.has(eventId)) pins.set(eventId, facet);
-        return pins.get(eventId)!;
-      }),
-    ),
-  read: (_, uids) =>
-    step("read the facets", ({ facets }) => ({
-      found: new Map([...facets].filter(([uid]) => uids.includes(uid))),
-      looked: uids.length,
-    })),
-  marked: (_, eventIds) =>
-    step(
-      "read the marks",
-      ({ marks, gone }) => new Set(eventIds.filter((eventId) => marks.has(eventId) || gone.has(eventId))),
-    ),
-  save: (_, saves) => step("save", ({ facets }) => saves.map((one) => save(facets, one))),
-  mark: (_, eventIds) => step("mark", ({ marks }) => eventIds.forEach((eventId) => marks.add(eventId))),
-});
-
-function save(facets: Map<Uid, StoredFacet>, { uid, expectedRev, facet, pending }: FacetSave): boolean {
-  if ((facets.get(uid)?.rev ?? 0) !== expectedRev) return false;
-  facets.set(uid, { facet, pending, rev: expectedRev + 1 });
-  return true;
-}
-
-const foldOf = (eventId: EventId, facet: Uid = ADA): Fold => ({
-  eventId,
-  facet,
-  profileIdThen: newId<ProfileId>(),
-  dropped: [],
-  gain: facetOf({
-    eventId,
-    effectiveTs: "2026-01-01T00:00:00.000000000Z",
-    traits: [{ name: "spent", merge: "sum", value: eventId === A ? 0.1 : 0.2 }],
-  }),
-});
-
-/** Folds the events one call after the other, as messages come. */
-const worker = (
-  name: string,
-  calls: readonly (readonly Fold[])[],
-  { crashes = 0, steps = (same) => same }: { crashes?: number; steps?: (steps: FoldSteps) => FoldSteps } = {},
-): Actor<World> => ({
-  name,
-  crashes,
-  run: async (step) => {
-    for (const call of calls) await foldByPending(steps(stepsOf(step)), WORKSPACE, call);
-  },
-});
+import {
+  A,
+  ADA,
+  B,
+  EVE,
+  foldOf,
+  newWorld,
+  once,
+  save,
+  stepsOf,
+  worker,
+  WORKSPACE,
+  type World,
+} from "../support/explore/folds.js";
 
 /** As where each facet takes all bytes that are read at once. */
 const oneByOne = (steps: FoldSteps): FoldSteps => ({
@@ -83,17 +30,6 @@ const oneByOne = (steps: FoldSteps): FoldSteps => ({
     looked: 1,
   }),
 });
-
-/** Each event once, in one facet. */
-function once({ facets }: World, events: readonly EventId[], units: bigint): string | null {
-  let [count, sum] = [0, 0n];
-  for (const { facet } of facets.values()) {
-    count += facet.eventCount;
-    const spent = facet.traits.get("spent");
-    sum += spent?.merge === "sum" ? spent.units : 0n;
-  }
-  return count === events.length && sum === units ? null : `${count} events, ${sum} millionths`;
-}
 
 const bothOnce = (world: World): string | null => once(world, [A, B], 300_000n);
 const scene = (actors: readonly Actor<World>[], more: Partial<Scene<World>> = {}): Scene<World> => ({
@@ -244,7 +180,47 @@ describe("A fold in steps, in every order of the steps of several workers", () =
     ];
     assert.notEqual((await explore(scene(broken))).violation, null);
   });
+
+  it("counts an event that comes while a repair takes it out of its facet, which was copied with it and the events without", async () => {
+    const repair: Actor<World> = {
+      name: "repair",
+      run: async (step) => {
+        const { read, save: saveFacets } = stepsOf(step);
+        const events = {
+          timeline: (_: unknown, __: unknown, { before }: { readonly before: unknown }) =>
+            step("read the timeline", ({ pins, marks }) =>
+              [...marks].filter((eventId) => before === null && pins.get(eventId) === ADA).map(eventOf),
+            ),
+          find: (_: unknown, eventId: EventId) =>
+            step("find", ({ pins }) => (pins.has(eventId) ? eventOf(eventId) : null)),
+        };
+        const profiles = { find: async () => (await read(WORKSPACE, [ADA], 1)).found, save: saveFacets };
+        const backends = { events, profiles } as unknown as Parameters<typeof verifyFacet>[0]["backends"];
+        const gainOf = async ({ eventId }: StoredEvent) => foldOf(eventId).gain;
+        const deps = {
+          backends,
+          gainOf,
+          findings: createFindings(),
+          isRepair: true,
+          mayHaveExpired: async () => false,
+        };
+        await verifyFacet(deps, WORKSPACE, ADA);
+      },
+    };
+    const restored = (): World => ({
+      ...newWorld(),
+      facets: new Map([[ADA, { facet: foldOf(A).gain, pending: [A], rev: 1 }]]),
+    });
+    const actors = [repair, worker("one", [[foldOf(A)]], { crashes: 1 })];
+    const atRest = (world: World): string | null => once(world, [A], 100_000n);
+    const { states, violation } = await explore(scene(actors, { world: restored, atRest }));
+    assert.equal(violation, null);
+    assert.ok(states > 100, `${states} states`);
+  });
 });
+
+const eventOf = (eventId: EventId): StoredEvent =>
+  ({ eventId, effectiveTs: "2026-01-01T00:00:00.000000000Z", status: "stored", facet: ADA }) as unknown as StoredEvent;
 
 const atOnce =
   (world: World): Step<World> =>
