@@ -7,7 +7,7 @@ import { isFolding } from "../../core/event/event.js";
 import type { ErasureId, Tomb, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Identity } from "../../core/identity/api.js";
 import type { EventRow } from "../../core/ports/copying.js";
-import { isOpen, type DeadLetter, type Namings } from "../../core/ports/event-store.js";
+import { isOpen, type DeadLetter, type LetterPosition, type Namings } from "../../core/ports/event-store.js";
 import type { Buried, Erasure } from "../../core/identity/erasure.js";
 import type { Backends } from "../backends.js";
 import { verifyFacet, type GainOf } from "./facets.js";
@@ -87,6 +87,8 @@ async function verifyEvent(deps: VerifyDeps, row: EventRow, isEmpty: boolean): P
   // Whether the queue was empty says nothing of one that came later.
   if (row.receivedAt > begun - YOUNG_MS) return;
   if (!isEmpty) return findings.passedOver("events that may still be queued");
+  // It becomes dead below, and whoever replays the letter queues it.
+  if (reason === null && (await isDying(deps, row))) return;
   const kind = reason === null ? "unfolded_events" : "letterless_events";
   findings.found(kind, eventId);
   if (!isRepair || !folds) return;
@@ -131,6 +133,19 @@ async function erasingWorkspaces({ graph }: Pick<Backends, "graph">): Promise<Re
 async function hasLetter({ backends }: VerifyDeps, { workspace, eventId }: EventRow): Promise<boolean> {
   const page = { limit: 1, before: null, eventId, reason: null };
   return (await backends.events.deadLetters(workspace, page)).length > 0;
+}
+
+const LETTERS_PER_READ = 16;
+
+/** Whether a letter that should have killed it is open. */
+async function isDying({ backends }: VerifyDeps, { workspace, eventId }: EventRow): Promise<boolean> {
+  const asked = { limit: LETTERS_PER_READ, eventId, reason: null, state: "open" } as const;
+  for (let before: LetterPosition | null = null; ;) {
+    const page: readonly DeadLetter[] = await backends.events.deadLetters(workspace, { ...asked, before });
+    if (page.some(kills)) return true;
+    if (page.length < LETTERS_PER_READ) return false;
+    before = page.at(-1)!;
+  }
 }
 
 /** Of one that was replayed the event is on its way, or is told as one that is in no profile. */

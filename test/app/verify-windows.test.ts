@@ -15,7 +15,7 @@ import type { EventRow } from "../../core/ports/copying.js";
 import { NO_METRICS } from "../../core/metrics.js";
 import { emptyFacet } from "../../core/profile/fold.js";
 import { openValidator } from "../../core/schema/validation/validator.js";
-import { aDataset, aDeadLetter, anEvent, aWorkspace } from "../support/builders.js";
+import { aDataset, aDeadLetter, aWorkspace } from "../support/builders.js";
 import { at, listAt, textAt, useApp, type TestWorkspace } from "../support/service/app.js";
 
 const SILENT: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -149,34 +149,6 @@ describe("npm run verify, of what ends by itself while it runs", () => {
     const busy = { ...backends, copying, events: { ...backends.events, find } };
     const looking = verifyDocuments({ ...given(), isRepair: false, backends: busy, findings: createFindings() });
     await assert.rejects(looking, { code: "unavailable" });
-  });
-
-  it("leaves an event as it is whose dead letter was replayed: it waits in the queue, and retention drops what is dead", async () => {
-    const { backends } = app().service;
-    const { documents } = backends.copying;
-    const workspace = newId<WorkspaceId>();
-    const event = anEvent({ workspace, receivedAt: Date.now() });
-    const letter = aDeadLetter({ workspace, eventId: event.eventId });
-    // It died before it was stored.
-    await backends.events.bury(letter);
-    await backends.events.insert(workspace, [event]);
-    const look = async (queued: number, rows = documents): Promise<string> => {
-      const findings = createFindings();
-      const queue = { ...backends.queue, depth: async () => queued };
-      const copying = { ...backends.copying, documents: rows };
-      await verifyDocuments({ ...given(), backends: { ...backends, queue, copying }, findings });
-      return findings.lines().join("\n");
-    };
-    // As where a replay is queued and not noted yet.
-    assert.match(await look(1), /^not compared: \d+ events that may still be queued$/m);
-    const before = await documents.dump("deadLetters", { limit: 1_000, after: null });
-    await backends.events.noteReplay(workspace, letter.deadLetterId, 1, Date.now());
-    const dump = (async (kind, page) =>
-      kind === "deadLetters" ? before : documents.dump(kind, page)) as typeof documents.dump;
-    for (const rows of [documents, { ...documents, dump }]) assert.doesNotMatch(await look(0, rows), /letters/);
-    assert.equal((await backends.events.find(workspace, event.eventId))?.status, "stored");
-    await backends.events.bury({ ...letter, times: 2, killsEvent: false });
-    assert.doesNotMatch(await look(0, { ...documents, dump }), /letters/);
   });
 
   it("says nothing of an event that came after the queue was seen empty", async () => {
