@@ -149,7 +149,7 @@ async function isDying({ backends }: VerifyDeps, { workspace, eventId }: EventRo
 }
 
 /** Of one that was replayed the event is on its way, or is told as one that is in no profile. */
-async function verifyLetters({ backends, findings, isRepair }: VerifyDeps, isEmpty: boolean): Promise<void> {
+async function verifyLetters({ backends, findings, isRepair, begun }: VerifyDeps, isEmpty: boolean): Promise<void> {
   await forEachRow(backends.copying.documents, "deadLetters", async ({ letter }) => {
     const { workspace, eventId, deadLetterId } = letter;
     if (!kills(letter) || workspace === null || eventId === null) return;
@@ -161,8 +161,8 @@ async function verifyLetters({ backends, findings, isRepair }: VerifyDeps, isEmp
     // It may have been replayed since its row was read.
     const present = await backends.events.findDeadLetter(workspace, deadLetterId);
     if (present === null || !kills(present)) return;
-    // A replay is noted only after it was queued.
-    if (!isEmpty) return findings.passedOver("events that may still be queued");
+    // A replay is noted only after it was queued. An event that came later than its letter may be queued since the queue was looked at.
+    if (!isEmpty || event.receivedAt > begun - YOUNG_MS) return findings.passedOver("events that may still be queued");
     findings.found("unmarked_letters", deadLetterId);
     if (!isRepair) return;
     await backends.events.bury(present);
