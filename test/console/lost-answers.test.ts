@@ -60,6 +60,36 @@ describeConsole("what was done, and its answer lost", (console) => {
     forget(opened);
   });
 
+  it("is taken back, where the rule was made what it was before it was saved again", async () => {
+    const { workspace, opened, save, path } = await aChange();
+    await opened.page.getByLabel("Rule", { exact: true }).fill('{"traits.city":"Paris"}');
+    await save.click();
+    await opened.page.getByText("The audience First is saved.").waitFor({ timeout: 20_000 });
+    assert.deepEqual((await workspace.send("GET", path)).body["rule"], { "traits.city": "Paris" });
+    forget(opened);
+  });
+
+  it("does not hide another rule that somebody else saved since under the same name", async () => {
+    const workspace = await console().app.workspace();
+    await workspace.schema();
+    const made = await workspace.send("POST", "/v1/audiences", { name: "First", rule: { "traits.city": "Paris" } });
+    const path = `/audiences/${textAt(made.body, "audience_id")}`;
+    const opened = await console().open(workspace, { path: `${path}/change`, as: "editor" });
+    const { page } = opened;
+    const save = page.getByRole("button", { name: "Save" });
+    await page.getByLabel("Name", { exact: true }).fill("Second");
+    await loseFirst(page, "PUT", change);
+    await save.click();
+    await page.getByText(AWAY).waitFor();
+    await workspace.send("PUT", `/v1${path}`, { name: "Second", rule: { "traits.city": "Rome" } });
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByLabel("Rule", { exact: true }).fill('{"traits.city":"Lyon"}');
+    await save.click();
+    await page.getByText("Somebody else changed this audience meanwhile").waitFor({ timeout: 20_000 });
+    assert.deepEqual((await workspace.send("GET", `/v1${path}`)).body["rule"], { "traits.city": "Rome" });
+    forget(opened);
+  });
+
   it("is told as perhaps one's own, where it is an undo", async () => {
     const workspace = await console().app.workspace();
     const { changeId } = await identify(workspace, id("user_id", "ada"), id("user_id", "bob"));

@@ -88,33 +88,34 @@ const needsOf = (name: string, ruleText: string | null): string | null =>
 /** Somebody else's change stands there. */
 const isOutdated = (error: unknown): boolean => error instanceof ApiError && error.problem.status === 412;
 
-/** Whether the audience is as these bodies of a change say. */
-function isAs({ name, rule }: Audience, body: string): boolean {
-  const sent = JSON.parse(body) as { readonly name: string; readonly rule?: unknown };
-  return name === sent.name && (sent.rule === undefined || JSON.stringify(rule) === JSON.stringify(sent.rule));
-}
+type Values = Pick<Audience, "name" | "rule">;
+
+const isSameRule = (one: Values, other: Values): boolean => JSON.stringify(one.rule) === JSON.stringify(other.rule);
+const isAs = (one: Values, other: Values): boolean => one.name === other.name && isSameRule(one, other);
 
 /** Stores a change. If an answer was lost, what stands there may be one's own: it is not taken for somebody else's. */
 function useChange(): (standing: Standing, body: string) => Promise<Audience> {
-  const lost = useRef<readonly string[]>([]);
-  return async ({ audience: { audience_id: id }, tag }, body) => {
+  const lost = useRef<readonly Values[]>([]);
+  return async ({ audience: { audience_id: id, rule }, tag }, body) => {
     const path = `/v1/audiences/${id}`;
-    const put = async (of: string | null): Promise<Audience> => {
+    // A body without a rule leaves it as it is: as this page shows it, not as somebody else made it since.
+    const wanted: Values = { rule, ...(JSON.parse(body) as Pick<Values, "name"> & Partial<Values>) };
+    const put = async (of: string | null, sent: string): Promise<Audience> => {
       try {
-        return await api<Audience>("PUT", path, body, { headers: of === null ? {} : { "If-Match": of } });
+        return await api<Audience>("PUT", path, sent, { headers: of === null ? {} : { "If-Match": of } });
       } catch (failed) {
-        if (failed instanceof AwayError) lost.current = [...lost.current, body];
+        if (failed instanceof AwayError) lost.current = [...lost.current, wanted];
         throw failed;
       }
     };
     try {
-      return await put(tag);
+      return await put(tag, body);
     } catch (failed) {
       if (!isOutdated(failed) || lost.current.length === 0) throw failed;
       const { answer: now, tag: next } = await tagged<Audience>("GET", path);
-      if (isAs(now, body)) return now;
+      if (isAs(now, wanted)) return now;
       if (!lost.current.some((sent) => isAs(now, sent))) throw failed;
-      return put(next);
+      return put(next, isSameRule(now, wanted) ? body : JSON.stringify(wanted));
     }
   };
 }
