@@ -49,4 +49,26 @@ describeConsole("a version of a schema that somebody else registers meanwhile", 
     await page.getByText("Version 3 is registered").waitFor();
     assert.equal(await told(opened).count(), 0);
   });
+
+  it("is not told of where it is one's own, whose answer was lost", async () => {
+    const { workspace, opened, path } = await openSchema();
+    const { page, wrongs } = opened;
+    await edit(opened);
+    // How it is written is no change.
+    await text(opened).fill(JSON.stringify(JSON.parse(await text(opened).inputValue())));
+    let times = 0;
+    await page.route("**/versions", async (route) => {
+      if (route.request().method() !== "POST" || ++times > 1) return route.fallback();
+      await route.fetch();
+      return route.abort("connectionreset");
+    });
+    const register = page.getByRole("button", { name: "Register the version" });
+    await register.click();
+    await page.getByText("Version 2 is registered").waitFor({ timeout: 20_000 });
+    await page.getByText("It did not answer this request.").waitFor({ state: "detached" });
+    assert.equal(await told(opened).count(), 0);
+    assert.equal(await page.getByText("Nothing of yours").count(), 0);
+    assert.equal((await workspace.send("GET", path)).body["version"], 2);
+    (wrongs as string[]).splice(0);
+  });
 });

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction, useQuery, useWhole } from "../../../api/hooks.js";
-import { api } from "../../../api/http.js";
+import { api, AwayError } from "../../../api/http.js";
 import type { Schema } from "../../../api/records.js";
 import { useMay } from "../../../state/session.js";
 import type { PageProps } from "../../../state/pages.js";
@@ -118,6 +118,11 @@ const draftOf = (schema: Schema): { readonly text: string; readonly compatibilit
   compatibility: schema.compatibility,
 });
 
+/** Whether a version is what was sent, however it was written. */
+const isAs = (schema: Schema, sent: ReturnType<typeof draftOf>): boolean =>
+  schema.compatibility === sent.compatibility &&
+  JSON.stringify(schema.schema) === JSON.stringify(JSON.parse(sent.text));
+
 function Edit({
   latest,
   path,
@@ -137,27 +142,42 @@ function Edit({
   const isAsBefore = text === before && compatibility === base.compatibility;
   const setText = (next: string): void => change({ text: next });
   const [isHeld, setHeld] = useState(false);
+  /** What was sent, and its answer lost. */
+  const lost = useRef<readonly (typeof values)[]>([]);
   const storing = useAction(async (sent: typeof values) => {
     setHeld(false);
     // No route takes the version that a text was made of: somebody else's would be replaced unseen.
     const { version } = await api<Schema>("GET", path);
-    if (version > latest.version) {
-      setHeld(true);
+    if (version > Math.max(latest.version, begun.current)) {
+      setHeld(lost.current.length === 0);
       onStale();
       return undefined;
     }
     const body = `{"compatibility":${JSON.stringify(sent.compatibility)},"schema":${sent.text}}`;
-    return api<Schema>("POST", `${path}/versions`, body);
+    return api<Schema>("POST", `${path}/versions`, body).catch((failed: unknown) => {
+      if (failed instanceof AwayError) lost.current = [...lost.current, sent];
+      throw failed;
+    });
   });
+  const registered = (version: number, sent: typeof values): void => {
+    notify(`Version ${version} is registered. It counts for what comes in from now on.`);
+    begun.current = version;
+    lost.current = [];
+    // What was typed meanwhile stays; else the page reads how it is stored.
+    settle(sent);
+  };
   const submit = async (): Promise<void> => {
     const made = await storing.run(values);
     if (made === undefined) return;
-    notify(`Version ${made.version} is registered. It counts for what comes in from now on.`);
-    begun.current = made.version;
-    // What was typed meanwhile stays; else the page reads how it is stored.
-    settle(values);
+    registered(made.version, values);
     onStale();
   };
+  useEffect(() => {
+    const own = lost.current.find((sent) => isAs(latest, sent));
+    if (own === undefined) return;
+    storing.reset();
+    registered(latest.version, own);
+  }, [latest.version]);
   return (
     <Card>
       <Form onSubmit={() => void submit()}>
