@@ -50,6 +50,23 @@ describeConsole("a version of a schema that somebody else registers meanwhile", 
     assert.equal(await told(opened).count(), 0);
   });
 
+  it("is what a text is tried against from then on", async () => {
+    const { workspace, opened, path } = await openSchema();
+    const { page, wrongs } = opened;
+    await edit(opened);
+    await page.getByText("this would become version 2").waitFor();
+    const schema = { ...SIGNUP_SCHEMA, properties: { ...SIGNUP_SCHEMA.properties, note: { type: "integer" } } };
+    assert.equal((await workspace.send("POST", `${path}/versions`, { schema })).status, 201);
+    await page.getByRole("button", { name: "Register the version" }).click();
+    await told(opened).waitFor({ timeout: 20_000 });
+    await page.getByText("this would become version 2").waitFor({ state: "detached", timeout: 20_000 });
+    await page
+      .getByText(/schema\.properties\.note|properties\.note/)
+      .first()
+      .waitFor({ timeout: 20_000 });
+    (wrongs as string[]).splice(0);
+  });
+
   it("is not told of where it is one's own, whose answer was lost", async () => {
     const { workspace, opened, path } = await openSchema();
     const { page, wrongs } = opened;

@@ -33,17 +33,27 @@ export interface EditorProps {
   /** Where it would be registered; asked with `dry_run` after each change. */
   readonly path: string;
   readonly compatibility: string;
+  /** The version that it would follow: it is tried anew where that is another one. */
+  readonly after?: number;
   /** Hears of each trial which version it would become. */
   readonly onTried?: (version: number) => void;
   readonly children?: ComponentChildren;
 }
 
 /** A text area whose schema is tried out while it is written: nothing is stored. */
-export function SchemaEditor({ text, onInput, path, compatibility, onTried, children }: EditorProps): JSX.Element {
+export function SchemaEditor({
+  text,
+  onInput,
+  path,
+  compatibility,
+  after,
+  onTried,
+  children,
+}: EditorProps): JSX.Element {
   const problem = jsonProblem(text);
   const body = `{"compatibility":${JSON.stringify(compatibility)},"schema":${text}}`;
   const { data: trial, error } = useAnswer(
-    problem === null ? `${path} ${body}` : null,
+    problem === null ? `${path} ${after ?? ""} ${body}` : null,
     (signal) => api<Trial>("POST", `${path}?dry_run=true`, body, { signal, isRead: true }),
     TRIED_MS,
   );

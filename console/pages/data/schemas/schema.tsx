@@ -186,6 +186,7 @@ function Edit({
           onInput={setText}
           path={`${path}/versions`}
           compatibility={compatibility}
+          after={latest.version}
           onTried={(version) => version > latest.version + 1 && onStale()}
         />
         <CompatibilityField value={compatibility} onChange={(next) => change({ compatibility: next })} />
