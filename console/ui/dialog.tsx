@@ -32,7 +32,10 @@ export function Dialog({ title, onClose, isLarge = false, isBusy = false, foot, 
   useLayoutEffect(() => {
     const before = document.activeElement;
     open();
+    const dialog = box.current;
     return () => {
+      // As long as it is open, nothing behind it takes the focus.
+      dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);

@@ -149,6 +149,11 @@ describeConsole("undo", (console) => {
     await identify(workspace, BOB, id("device_id", "laptop"));
     await page.getByRole("dialog").getByRole("button", { name: "Revert", exact: true }).click();
     await page.getByText("Something changed since the preview was made").waitFor();
+    const again = page.getByRole("button", { name: "Revert…" });
+    await again.and(page.locator(":focus")).waitFor();
+    await again.click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await again.and(page.locator(":focus")).waitFor();
     await page.locator(".undo-refs").getByText("laptop").waitFor();
     assert.equal(await profileOf(workspace, BOB), ada);
   });
