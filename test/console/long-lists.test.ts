@@ -38,6 +38,7 @@ describeConsole("lists of more than a hundred", (console) => {
     await page.getByLabel("Schema").selectOption(schemaId, { timeout: 10_000 });
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Leave" }).click();
+    await page.locator("dialog").first().waitFor({ state: "detached" });
     await go("/new-audience");
     await page.getByRole("button", { name: "Event", exact: true }).click();
     await page.locator("option", { hasText: schemaId }).first().waitFor({ state: "attached", timeout: 10_000 });
