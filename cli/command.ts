@@ -21,6 +21,8 @@ export interface Command {
   /** How it is called, and its own options. */
   readonly help: string;
   readonly options: Options;
+  /** Nothing else comes of it than what it prints, so it ends as soon as nobody reads on: `onym tail | head`. */
+  readonly onlyPrints?: boolean;
   readonly run: (context: Context) => Promise<Exit>;
 }
 

@@ -4,11 +4,8 @@ import { run } from "./run.js";
 
 const { argv, stdin, stdout, stderr } = process;
 
-// Whoever reads the output may stop at any time: `onym tail | head`.
-stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(0);
-  throw error;
-});
+// Each write is told of its own error.
+stdout.on("error", () => undefined);
 
 async function ask(question: string): Promise<boolean> {
   const terminal = createInterface({ input: stdin, output: stderr });
@@ -23,10 +20,9 @@ process.exitCode = await run(argv.slice(2), {
   env: process.env,
   stdin,
   out: (text) =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       // Waits for a slow reader, so that what is printed does not fill the memory.
-      if (stdout.write(text)) resolve();
-      else stdout.once("drain", resolve);
+      stdout.write(text, (error) => (error ? reject(error) : resolve()));
     }),
   err: (text) => void stderr.write(text),
   showsProgress: stderr.isTTY,

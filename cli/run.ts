@@ -43,11 +43,17 @@ const noCommand = (name: string): string =>
     ? "options come after the command: onym COMMAND [options]; onym --help lists the commands"
     : `there is no command ${JSON.stringify(name)}; onym --help lists them`;
 
+const isUnread = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === "EPIPE";
+
+function unlessUnread(error: unknown): void {
+  if (!isUnread(error)) throw error;
+}
+
 /** Answers the exit code. */
 export async function run(args: readonly string[], world: World): Promise<Exit> {
   const [name = "--help", ...rest] = args;
   if (name === "--help" || name === "-h" || name === "help") {
-    await world.out(OVERVIEW);
+    await world.out(OVERVIEW).catch(unlessUnread);
     return EXIT.done;
   }
   const command = COMMANDS.find((one) => one.name === name);
@@ -72,9 +78,14 @@ export async function run(args: readonly string[], world: World): Promise<Exit> 
       world,
       service,
       http: (retryMs) => connect(service, retryMs),
-      print: (value, text) => world.out(`${isJson ? JSON.stringify(value) : text}\n`),
+      print: (value, text) => {
+        const printed = world.out(`${isJson ? JSON.stringify(value) : text}\n`);
+        // What was begun is done to its end, and the exit code says how that went.
+        return command.onlyPrints === true ? printed : printed.catch(unlessUnread);
+      },
     });
   } catch (error) {
+    if (isUnread(error)) return EXIT.done;
     const { message, exit } = failureOf(error, url);
     const hint = exit === EXIT.usage && command !== undefined ? ` (onym ${name} --help tells more)` : "";
     world.err(`onym: ${message}${hint}\n`);

@@ -2,7 +2,7 @@
 export interface World {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: AsyncIterable<string | Uint8Array>;
-  /** Resolves when there is room for more. */
+  /** Resolves when there is room for more. Rejects with EPIPE once nobody reads on. */
   readonly out: (text: string) => Promise<void>;
   readonly err: (text: string) => void;
   readonly showsProgress: boolean;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { ApiError } from "../../client/client.js";
 import type { Http } from "../../client/http.js";
 import { read, type Command, type Context } from "../command.js";
-import { EXIT, failureOf } from "../fail.js";
+import { EXIT, failureOf, usage } from "../fail.js";
 import { count, plain, table } from "../show.js";
 
 interface Check {
@@ -29,6 +29,7 @@ get a second user_id, dead letters, and what was refused in the last hour. Exit 
 `,
   options: {},
   run: async (context) => {
+    if (context.positionals.length > 0) throw usage("doctor: takes no argument; --url names the service");
     const checks = await examine(context);
     const isFine = checks.every(({ status }) => status !== "fail");
     const rows = checks.map(({ check, status, detail }) => [status, check, plain(detail)]);

@@ -17,6 +17,7 @@ export const explain: Command = {
 Shows the shortest path between the two, with the evidence of each link. Exit code 1 if they are not one person.
 `,
   options: {},
+  onlyPrints: true,
   run: async ({ positionals, http, print }) => {
     const [from, to, ...more] = positionals.map(identifierIn);
     if (from === undefined || to === undefined || more.length > 0) throw usage("name two identifiers");

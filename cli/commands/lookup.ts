@@ -15,6 +15,7 @@ Shows the profile of each. Exit code 1 if one has none.
   --wait SECONDS   until they are known and their events are in the profile, 0 to 10
 `,
   options: { wait: { type: "string" } },
+  onlyPrints: true,
   run: async ({ positionals, values, http, print }) => {
     const identifiers = positionals.map(identifierIn);
     if (identifiers.length === 0 || identifiers.length > REQUEST_MAX)

@@ -130,7 +130,7 @@ function filesIn(places: readonly string[]): readonly SchemaFile[] {
   return files.map((file) => {
     try {
       const bytes = readFileSync(file);
-      const schema = JSON.parse(bytes.toString()) as unknown;
+      const schema = parse(bytes);
       requireExact(bytes);
       return { file, schemaId: path.basename(file, END), schema };
     } catch (error) {
@@ -139,8 +139,17 @@ function filesIn(places: readonly string[]): readonly SchemaFile[] {
   });
 }
 
+/** The engine's own error repeats a part of the text, which may have several lines. */
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString()) as unknown;
+  } catch {
+    throw new CliError(EXIT.refused, "is not valid JSON");
+  }
+}
+
 /** The refusal of one of many says which. */
 function named(file: string, error: unknown): unknown {
   if (error instanceof Error) error.message = `${file}: ${error.message}`;
-  return error instanceof SyntaxError ? new CliError(EXIT.refused, error.message) : error;
+  return error;
 }

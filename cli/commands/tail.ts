@@ -42,6 +42,7 @@ Ends with Ctrl-C.
     once: { type: "boolean" },
     schema: { type: "string" },
   },
+  onlyPrints: true,
   run: async ({ positionals, values, http, print }) => {
     const api = http();
     const feed = await feedOf(api, positionals, textIn(values, "schema"));

@@ -25,6 +25,7 @@ describe("onym schemas", () => {
       ['{"properties":{"n":{"maximum":9007199254740993}}}', "properties.n.maximum: is a number"],
       // Of the whole file, such as one that is not UTF-8.
       ["9007199254740993", "is a number"],
+      ["# Signup\n\nsecret", "is not valid JSON$"],
     ] as const) {
       const file = folder.file("signup.json", text);
       for (const action of ["push", "diff"])

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { closedPort, onym, useFolder } from "../support/cli.js";
@@ -79,6 +81,7 @@ describe("The command line", () => {
       /--identifier: "Email" must be 1-64 characters: a lower/,
     ],
     [["import", "csv", "a", "--identifier", "a=b", "--trait", "city=Home city"], /--trait: "Home city" must be 1-64 /],
+    [["doctor", "http://onym.example"], /^onym: doctor: takes no argument; --url names the service/],
     [["doctor", "--url", "ftp://onym.example"], /--url: ftp:.* is not an http or https URL/],
     [["doctor", "--url", "https://ada:secret@onym.example"], /^onym: --url: must have no user name or password/],
     [["doctor", "--url", "https://ada:secret@onym.example:x"], /^onym: --url: must have no user name or password/],
@@ -203,5 +206,25 @@ describe("The command line", () => {
     const code = await new Promise((resolve) => program.once("close", resolve));
     clearInterval(again);
     assert.deepEqual([code, err], [0, ""]);
+  });
+
+  it("does what it was asked for to its end, also when nobody reads on", async () => {
+    const workspace = await app().workspace();
+    const names = ["a", "b", "c", "d", "e"];
+    for (const name of names) writeFileSync(path.join(folder.path(), `${name}.json`), '{"type":"object"}');
+    const env = { PATH: process.env["PATH"], ONYM_URL: app().url, ONYM_KEY: await workspace.key("admin") };
+    const push = async (): Promise<unknown> => {
+      const program = spawn(process.execPath, [MAIN, "schemas", "push", folder.path()], { env });
+      program.stdout.once("data", () => program.stdout.destroy());
+      return new Promise((resolve) => program.once("close", resolve));
+    };
+    assert.equal(await push(), 0);
+    const { body } = await workspace.send("GET", "/v1/schemas");
+    assert.deepEqual(
+      (body["schemas"] as readonly Readonly<Record<string, unknown>>[]).map((one) => one["schema_id"]),
+      names,
+    );
+    writeFileSync(path.join(folder.path(), "d.json"), '{"type":"string"}');
+    assert.equal(await push(), 1, "what is refused further on is told by the exit code");
   });
 });
