@@ -16,9 +16,9 @@ export const hasEtagAt = ({ hasEtag }: { readonly hasEtag?: boolean }, status: n
 /** Only what can be changed under a condition can fail it. */
 export const takesIfMatch = ({ responses }: Pick<Route, "responses">): boolean => 412 in responses;
 
-/** A condition that nobody would check must not seem to hold. Doors take events as long as they can, and reads change nothing. */
+/** A condition that nobody would check must not seem to hold. Events are taken as long as they can be, and reads change nothing. */
 export const refusesIfMatch = (route: Route): boolean =>
-  !takesIfMatch(route) && route.method !== "get" && route.isRead !== true && route.door === undefined;
+  !takesIfMatch(route) && route.method !== "get" && route.isRead !== true && (route.door ?? "link") === "link";
 
 const TAG = String.raw`(?:W/)?"[!\x23-\x7e\x80-\xff]*"`;
 const TAGS = new RegExp(TAG, "g");
