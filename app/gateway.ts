@@ -75,6 +75,7 @@ export async function stagesOf(
   });
   return createStages({
     authenticator,
+    catalog: backends.catalog,
     itemLimit: createItemLimit(backends.windows()),
     inlineLimit: createLimiter(backends.windows(), {
       name: "inline-validation",

@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response } from "express";
-import type { TimeOf } from "../../core/clock.js";
 import { describeError, type Log } from "../../core/log.js";
 import type { Metrics } from "../../core/metrics.js";
 import { contextOf } from "../access/context.js";
+import type { StillRightDeps } from "../access/still-right.js";
 import type { BytesInFlight } from "../http/bytes-in-flight.js";
 import type { Traced } from "../http/meter.js";
 import type { Stopping } from "../http/stopping.js";
@@ -10,8 +10,9 @@ import type { EnterTurn } from "../http/turns/workspace.js";
 import type { Context, Lines, Route } from "../route.js";
 import { sendLines, type Sent } from "./send.js";
 import type { TakeSlot } from "./slots.js";
+import { watchCaller } from "./watch-caller.js";
 
-export interface LineDeps {
+export interface LineDeps extends StillRightDeps {
   readonly bytesInFlight: BytesInFlight;
   readonly takeSlot: TakeSlot;
   readonly enterTurn: EnterTurn;
@@ -20,7 +21,6 @@ export interface LineDeps {
   readonly traced: Traced | null;
   readonly metrics: Pick<Metrics, "exported">;
   readonly log: Log;
-  readonly now: TimeOf;
 }
 
 /** What a stream takes of the memory as long as it lasts: a part that is made, one that is sent, and what compresses them. */
@@ -58,6 +58,7 @@ async function stream(deps: LineDeps, route: Route, { request, response, context
   const { enterTurn, now, stopping } = deps;
   const { workspace } = context;
   const begunAt = performance.now();
+  const caller = watchCaller(deps, context, response);
   const sent = await sendLines({
     request,
     response,
@@ -66,8 +67,9 @@ async function stream(deps: LineDeps, route: Route, { request, response, context
     // In a later turn of the loop in any case: on the embedded store a long walk would hold up everybody.
     turn: (bytes) =>
       new Promise((resolve) => setImmediate(() => enterTurn({ workspace, now: now(workspace), bytes }, resolve))),
-  });
-  tell(deps, route, context, sent, Math.round(performance.now() - begunAt));
+  }).finally(caller.stop);
+  const outcome = sent.outcome === "cut" && caller.isOver() ? "unauthenticated" : sent.outcome;
+  tell(deps, route, context, { ...sent, outcome }, Math.round(performance.now() - begunAt));
 }
 
 /** One line for each export: who took how much of what. It is an audit, so it is written whatever became of it. */

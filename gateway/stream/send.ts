@@ -12,9 +12,10 @@ const QUIET_MS = 10_000;
 
 /**
  * `complete`: the client has all. `stopped`: this process shuts down, and the last line says that there is more. `cut`: the client is
- * gone, or took nothing for too long. `failed`: the connection was broken, because there is no other way to say so in the middle.
+ * gone, or took nothing for too long. `unauthenticated`: the same, because its key or session has ended. `failed`: the connection was
+ * broken, because there is no other way to say so in the middle.
  */
-export type Outcome = "complete" | "stopped" | "cut" | "failed";
+export type Outcome = "complete" | "stopped" | "cut" | "unauthenticated" | "failed";
 
 export interface Sent {
   readonly outcome: Outcome;

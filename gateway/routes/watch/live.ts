@@ -3,6 +3,7 @@ import { VERDICTS, type LiveEntry } from "../../../commands/live/entry.js";
 import type { LiveBatch } from "../../../commands/live/live.js";
 import type { Services } from "../../../commands/services.js";
 import { showTime } from "../../../core/event/time.js";
+import { stillRight } from "../../access/still-right.js";
 import { ERROR_ITEM } from "../../http/error-response.js";
 import { route, type Route } from "../../route.js";
 import { FLAG, nullable, record, TIME } from "../../shapes/fields.js";
@@ -58,10 +59,8 @@ export const liveRoutes = ({ live, catalog, now }: Services): readonly Route[] =
       },
       isOver: async () => {
         if (!follow) return true;
-        const record = await catalog.findKey(key.keyId);
-        if (record === null || record.hash !== key.hash || record.successor !== key.successor) return true;
-        const at = now(workspace);
-        return (record.expiresAt ?? Infinity) <= at || (until ?? Infinity) <= at;
+        const record = await stillRight({ catalog, now }, { workspace, key, until });
+        return record === null || record.successor !== key.successor;
       },
     }),
   }),
