@@ -9,6 +9,7 @@ import { describeError, type Log } from "../core/log.js";
 import type { CatalogStore } from "../core/ports/catalog-store.js";
 import type { EventQueue } from "../core/ports/event-queue.js";
 import type { Arrival, EventStore } from "../core/ports/event-store.js";
+import { createBackfillWaits } from "./backfill-waits.js";
 import type { Task } from "./task.js";
 
 export interface BackfillDeps {
@@ -27,6 +28,7 @@ export interface BackfillDeps {
 /** So soon a backfill begins that another process was told of. */
 const LOOK_MS = 1_000;
 const EVENTS_PER_PIECE = 500;
+const RUNNING_PER_PAGE = 50;
 /** Each may be as large as a payload may be. */
 const READ_AT_ONCE = 16;
 const RESERVED_MS = 5_000;
@@ -35,7 +37,7 @@ const FIRST = "" as EventId;
 
 /**
  * Folds what a backfill covers, in the order of `received_at`. It may be killed at any point, and several may work at one: a fold is
- * done once, and what was not noted is walked through again.
+ * done once, and what was not noted is walked through again. One that fails waits, and holds up no other.
  */
 export function createBackfillTask(deps: BackfillDeps): Task {
   const { catalog, events, log, now } = deps;
@@ -43,20 +45,34 @@ export function createBackfillTask(deps: BackfillDeps): Task {
   let last: BackfillId | null = null;
 
   const deadlines = createDeadlines(deps.steady);
+  const waits = createBackfillWaits(log, deps.steady ?? (() => performance.now()));
+  /** Since the last look: it is not at rest then. */
+  let isAnyWaiting = false;
   /** Whoever works at it raises `rev`. */
   const isFree = ({ workspace, backfillId, rev, reserved }: Backfill): boolean =>
     reserved === null ||
     reserved.by === self ||
     deadlines.isOver(`${backfillId} ${rev}`, reserved.until, now(workspace));
 
+  const isToGoOn = (backfill: Backfill): boolean => {
+    if (!isFree(backfill)) return false;
+    const isOver = waits.isOver(backfill);
+    isAnyWaiting ||= !isOver;
+    return isOver;
+  };
+
+  /** However many of those before it wait. */
+  const firstBehind = async (after: BackfillId | null): Promise<Backfill | null> => {
+    const running = await catalog.runningBackfills({ limit: RUNNING_PER_PAGE, after });
+    const found = running.find(isToGoOn);
+    if (found !== undefined) return found;
+    return running.length < RUNNING_PER_PAGE ? null : firstBehind(running.at(-1)!.backfillId);
+  };
+
   /** The backfills take turns. */
   const next = async (): Promise<Backfill | null> => {
-    for (const after of last === null ? [null] : [last, null]) {
-      const running = await catalog.runningBackfills({ limit: 50, after });
-      const free = running.find(isFree);
-      if (free !== undefined) return free;
-    }
-    return null;
+    isAnyWaiting = false;
+    return (last !== null ? await firstBehind(last) : null) ?? firstBehind(null);
   };
 
   const save = (backfill: Backfill, changes: Partial<Backfill>): Promise<boolean> =>
@@ -128,12 +144,19 @@ export function createBackfillTask(deps: BackfillDeps): Task {
 
   return {
     name: "backfill",
+    isWaiting: () => isAnyWaiting,
     step: async () => {
       const backfill = await next();
       if (backfill === null) return LOOK_MS;
       last = backfill.backfillId;
-      const reserved = await reserve(backfill);
-      if (reserved !== null) await doPiece(reserved);
+      try {
+        const reserved = await reserve(backfill);
+        if (reserved === null) return 0;
+        await doPiece(reserved);
+        waits.wentOn(backfill);
+      } catch (error) {
+        waits.failed(backfill, error);
+      }
       return 0;
     },
   };
