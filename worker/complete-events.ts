@@ -36,7 +36,7 @@ export async function completeEvents(
     workspace,
     items.map(({ event }) => event),
   );
-  const mismatches = await buryMismatches(deps, items, stored);
+  const { letters, counted } = await buryMismatches(deps, items, stored);
   // The event of a mismatch has a message of its own: were it finished by this one, its letter could hold what was refused.
   const own = stored.filter((event, n) => isOwn(items[n]!, event));
   const covered = await withBackfills(deps, workspace, own);
@@ -44,7 +44,9 @@ export async function completeEvents(
   const by = lastSeen(deps, workspace);
   const folded = events.length === 0 ? [] : await fold(deps, requireSchema, workspace, { events, by });
   await followFolds(deps, workspace, folded, by);
-  await deps.late.lookAfter(workspace, { folded, kept: [...mismatches, ...keptOf(covered)] });
+  await deps.late.lookAfter(workspace, { folded, kept: [...letters, ...keptOf(covered)] });
+  // Last: what fails before is all done again.
+  if (counted > 0) deps.metrics.sdkMismatches(counted);
 }
 
 interface Folding {
@@ -115,26 +117,27 @@ async function link(
 const isOwn = ({ event }: Item, { fingerprint }: StoredEvent): boolean => event.fingerprint === fingerprint;
 
 /**
- * Answers the letters. Of SDKs, which send under one id what they mean to send again, they are only counted; and of replayed rejects,
- * which stand in their letters already.
+ * Answers the letters, and how many mismatches are only to be counted: those of SDKs, which send under one id what they mean to send
+ * again; and of replayed rejects, which stand in their letters already.
  */
 async function buryMismatches(
-  { events, metrics, now }: CompleteDeps,
+  { events, now }: CompleteDeps,
   items: readonly Item[],
   stored: readonly StoredEvent[],
-): Promise<readonly Naming[]> {
+): Promise<{ readonly letters: readonly Naming[]; readonly counted: number }> {
   const letters: Naming[] = [];
+  let counted = 0;
   for (const [index, item] of items.entries()) {
     if (isOwn(item, stored[index]!)) continue;
     if (item.event.notes?.countsMismatch === true) {
-      metrics.sdkMismatches(1);
+      counted += 1;
       continue;
     }
     const letter = mismatchLetter(item, now(item.event.workspace));
     await events.bury(letter);
     letters.push({ kind: "letter", letter });
   }
-  return letters;
+  return { letters, counted };
 }
 
 /** Each event once, as it is stored. Folded ones too: what came after the fold may not be done. */

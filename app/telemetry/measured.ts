@@ -45,8 +45,10 @@ export function measureBackends(
       metrics.committed(store, ms);
   const { events } = backends;
   const bury: Backends["events"]["bury"] = async (letter) => {
-    await events.bury(letter);
-    metrics.deadLetter(letter.reason);
+    const isKept = await events.bury(letter);
+    // Not with each try of a message whose letter stands already: while a dependency is away there are hundreds.
+    if (isKept) metrics.deadLetter(letter.reason);
+    return isKept;
   };
   const drop: Backends["events"]["drop"] = async (workspace, eventIds, reason) => {
     const dropped = await events.drop(workspace, eventIds, reason);

@@ -204,8 +204,9 @@ export interface EventStore extends Port {
   /**
    * Keeps a dead letter, once per id; the stored event becomes `dead` with the reason if `killsEvent`, unless it is folded. One whose
    * `times` is above what stands there stands as it comes now, and is open again. A letter that would kill a dropped event is not kept.
+   * Answers whether this call kept it: not where it stands already.
    */
-  bury(letter: DeadLetter): Promise<void>;
+  bury(letter: DeadLetter): Promise<boolean>;
   /** Dead letters of the workspace by (at, id), newest first, before the position, whether or not one stands there still. */
   deadLetters(workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]>;
   /**

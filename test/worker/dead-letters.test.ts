@@ -187,7 +187,7 @@ describe("A dead letter", () => {
             groups.set(letter.eventId!, turn);
             await new Promise((resolve) => setImmediate(resolve));
             turn += 1;
-            await ports.events.bury(letter);
+            return ports.events.bury(letter);
           },
         },
       }),

@@ -63,16 +63,18 @@ export function createDeadLetters(
   const isGone = database.prepare("SELECT 1 FROM events WHERE id = ? AND gone IS NOT NULL");
   const kill = database.prepare("UPDATE events SET reason = ? WHERE id = ?");
 
-  const bury = async (letter: DeadLetter): Promise<void> => {
+  const bury = async (letter: DeadLetter): Promise<boolean> => {
     const { workspace, eventId, killsEvent } = letter;
     const values = letterValues(letter);
     const keepNames = names(letter);
-    await session.write(() => {
-      if (killsEvent && workspace && eventId && isGone.get([createOwnKeys(workspace)(eventId)]) !== undefined) return;
-      insert.run(values);
+    return session.write(() => {
+      if (killsEvent && workspace && eventId && isGone.get([createOwnKeys(workspace)(eventId)]) !== undefined)
+        return false;
+      const { changes } = insert.run(values);
       keepNames();
       // A folded event ignores its reason: once it is folded it counts as folded, whatever came first.
       if (killsEvent && workspace && eventId) kill.run([Buffer.from(letter.reason), createOwnKeys(workspace)(eventId)]);
+      return changes > 0;
     });
   };
 

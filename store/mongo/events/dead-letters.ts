@@ -83,29 +83,35 @@ export function createDeadLetters(
 > {
   const { events, letters } = collections;
 
-  const keep = async (letter: DeadLetter): Promise<void> => {
+  /** Whether it was kept now. */
+  const keep = async (letter: DeadLetter): Promise<boolean> => {
     try {
       await session.call(() => letters.insertOne({ ...toDocument(letter), ...namesOf(letter) }));
+      return true;
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
       const { _id, ws, at, position, killsEvent, reason, message, times } = toDocument(letter);
       const said = { at, position, killsEvent, reason, message, times, ...foundBy(letter) };
       // No replay has a number above the times that its letter was buried: one that is buried once more is open.
       const again = { ...said, isOpen: true, ...namesOf(letter) };
-      await session.call(() => letters.updateOne({ _id, ws, times: { $lt: times } }, { $set: again }));
+      const older = { _id, ws, times: { $lt: times } };
+      const { matchedCount } = await session.call(() => letters.updateOne(older, { $set: again }));
+      return matchedCount > 0;
     }
   };
 
-  const bury = async (letter: DeadLetter): Promise<void> => {
+  const bury = async (letter: DeadLetter): Promise<boolean> => {
     const { workspace, eventId, killsEvent, reason } = letter;
-    await keep(letter);
-    if (!killsEvent || workspace === null || eventId === null) return;
+    const isKept = await keep(letter);
+    if (!killsEvent || workspace === null || eventId === null) return isKept;
     // Also when the dead letter was already there: the process that kept it may have died before this. A folded event stays folded.
     const own = { _id: ownId(workspace, eventId) };
     const { matchedCount } = await session.call(() => events.updateOne({ ...own, gone: null }, { $set: { reason } }));
     // Its letters went before this one came.
-    if (matchedCount === 0 && (await session.call(() => events.findOne(own, { projection: { _id: 1 } }))) !== null)
-      await session.call(() => letters.deleteOne({ _id: letter.deadLetterId, ws: workspace }));
+    if (matchedCount > 0 || (await session.call(() => events.findOne(own, { projection: { _id: 1 } }))) === null)
+      return isKept;
+    await session.call(() => letters.deleteOne({ _id: letter.deadLetterId, ws: workspace }));
+    return false;
   };
 
   const deadLetters = async (workspace: WorkspaceId, page: DeadLetterPage): Promise<readonly DeadLetter[]> => {

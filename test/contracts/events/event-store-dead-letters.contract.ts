@@ -52,9 +52,12 @@ export const deadLetterSentences: Contract<EventStore> = {
 
   "keeps a dead letter once per id, as it came first": async ({ port }) => {
     const letter = aDeadLetter();
-    await Promise.all(Array.from({ length: 20 }, () => port.bury(letter)));
-    await port.bury({ ...letter, reason: "another", at: letter.at + 1 });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => port.bury(letter)));
+    assert.equal(answers.filter(Boolean).length, 1);
+    assert.equal(await port.bury({ ...letter, reason: "another", at: letter.at + 1 }), false);
     assert.deepEqual(await port.deadLetters(letter.workspace!, ALL), [letter]);
+    const again = { ...letter, times: letter.times + 1 };
+    assert.deepEqual([await port.bury(again), await port.bury(again), await port.bury(letter)], [true, false, false]);
   },
 
   "gives back a dead letter's message byte for byte, and any reason": async ({ port }) => {

@@ -135,11 +135,11 @@ export const dropSentences: Contract<EventStore> = {
     await port.bury(aDeadLetter({ workspace, eventId, killsEvent: false }));
     await port.drop(workspace, [eventId], "expired");
     await port.drop(workspace, [eventId], "erased");
-    await port.bury(aDeadLetter({ workspace, eventId }));
+    assert.equal(await port.bury(aDeadLetter({ workspace, eventId })), false);
     assert.deepEqual(await port.deadLetters(workspace, LETTERS), []);
     assert.equal((await port.find(workspace, eventId))?.status, "dropped");
     const mismatch = aDeadLetter({ workspace, eventId, killsEvent: false });
-    await port.bury(mismatch);
+    assert.equal(await port.bury(mismatch), true);
     assert.deepEqual(await port.deadLetters(workspace, LETTERS), [mismatch]);
   },
 

@@ -53,8 +53,9 @@ describe("A replay of dead letters", () => {
             ? Promise.reject(new AppError("validation_failed", "It dies."))
             : events.fold(workspace, folds),
         bury: async (letter) => {
-          await events.bury(hooks.numbers ? letter : { ...letter, times: 1 });
+          const isKept = await events.bury(hooks.numbers ? letter : { ...letter, times: 1 });
           buried += 1;
+          return isKept;
         },
         noteReplay: async (...of) => {
           await hooks.beforeNote();

@@ -103,7 +103,7 @@ export function portsOf(
       return { found: isKept ? [{ kind: "event" as const, event: stored(held) }] : [], next: null };
     },
     removeLetters: async () => 0,
-    bury: async () => undefined,
+    bury: async () => true,
   };
   const erasures = {
     hasErasures: () => step("flag", ({ erasure }) => erasure !== null),

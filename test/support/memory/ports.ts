@@ -160,13 +160,14 @@ function insert(state: MemoryState, workspace: WorkspaceId, event: EventRecord):
   return stored;
 }
 
-function bury(state: MemoryState, letter: DeadLetter): void {
-  if ((state.letters.get(letter.deadLetterId)?.times ?? 0) < letter.times)
-    state.letters.set(letter.deadLetterId, letter);
-  if (letter.workspace === null || letter.eventId === null || !letter.killsEvent) return;
+function bury(state: MemoryState, letter: DeadLetter): boolean {
+  const isKept = (state.letters.get(letter.deadLetterId)?.times ?? 0) < letter.times;
+  if (isKept) state.letters.set(letter.deadLetterId, letter);
+  if (letter.workspace === null || letter.eventId === null || !letter.killsEvent) return isKept;
   const event = state.stored.get(slot(letter.workspace, letter.eventId));
   if (event !== undefined && event.status !== "folded")
     state.stored.set(slot(letter.workspace, letter.eventId), { ...event, status: "dead", reason: letter.reason });
+  return isKept;
 }
 
 function link(state: MemoryState, workspace: WorkspaceId, assertion: Assertion): AssertResult {
