@@ -47,7 +47,7 @@ const RING_BYTES_MAX = 524_288;
 const MOMENT_MS = 250;
 /** Of one kind in a moment: accepted events must not push out the refused ones. */
 const PER_MOMENT: Readonly<Record<LiveVerdict, number>> = { accepted: 15, marked: 15, quarantined: 15, refused: 15 };
-/** After the last one left. */
+/** After the last one left, unless others need the place. */
 const KEPT_MS = 300_000;
 const WATCHERS_MAX = 20;
 const RINGS_MAX = 200;
@@ -73,6 +73,7 @@ interface Ring {
   readonly watchers: Set<(batch: LiveBatch | null) => void>;
   stop: () => void;
   forgetting: NodeJS.Timeout | undefined;
+  isGivenUp: boolean;
 }
 
 interface Moment {
@@ -89,6 +90,8 @@ interface Moment {
  */
 export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps): Live {
   const rings = new Map<WorkspaceId, Promise<Ring>>();
+  /** Those of them that nobody watches, the longest left first. */
+  const left = new Map<WorkspaceId, Ring>();
   const moments = new Map<WorkspaceId, Moment>();
 
   const send = (workspace: WorkspaceId, told: Told): void => channel.tell(workspace, Buffer.from(JSON.stringify(told)));
@@ -162,6 +165,7 @@ export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps):
       watchers: new Set(),
       stop: () => {},
       forgetting: undefined,
+      isGivenUp: false,
     };
     const stop = await channel.watch(workspace, (message) => hear(workspace, ring, message));
     ring.looking = setInterval(() => {
@@ -173,11 +177,26 @@ export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps):
     };
     return ring;
   };
+  const hold = (workspace: WorkspaceId, ring: Ring): void => {
+    clearTimeout(ring.forgetting);
+    left.delete(workspace);
+  };
+  const giveUp = (workspace: WorkspaceId, ring: Ring): void => {
+    hold(workspace, ring);
+    rings.delete(workspace);
+    ring.isGivenUp = true;
+    ring.stop();
+  };
+  const makeRoom = (): void => {
+    const [longest] = left;
+    if (longest === undefined)
+      throw new AppError("unavailable", "Too many workspaces are being watched. Try again later.");
+    giveUp(...longest);
+  };
   const ringOf = (workspace: WorkspaceId): Promise<Ring> => {
     const known = rings.get(workspace);
     if (known !== undefined) return known;
-    if (rings.size >= RINGS_MAX)
-      throw new AppError("unavailable", "Too many workspaces are being watched. Try again later.");
+    if (rings.size >= RINGS_MAX) makeRoom();
     const opening = open(workspace);
     rings.set(workspace, opening);
     opening.catch(() => rings.delete(workspace));
@@ -185,11 +204,9 @@ export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps):
   };
   const leave = (workspace: WorkspaceId, ring: Ring): void => {
     if (ring.watchers.size > 0) return;
-    clearTimeout(ring.forgetting);
-    ring.forgetting = setTimeout(() => {
-      rings.delete(workspace);
-      ring.stop();
-    }, KEPT_MS).unref();
+    hold(workspace, ring);
+    left.set(workspace, ring);
+    ring.forgetting = setTimeout(() => giveUp(workspace, ring), KEPT_MS).unref();
   };
 
   return {
@@ -222,11 +239,13 @@ export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps):
       // Another gateway may have gathered events before it heard of this.
       setTimeout(() => forget(workspace), 2 * MOMENT_MS).unref();
     },
-    watch: async (workspace, told) => {
+    watch: async function watch(workspace, told) {
       const ring = await ringOf(workspace);
-      clearTimeout(ring.forgetting);
+      if (!ring.isGivenUp) hold(workspace, ring);
       const isLooked = await look(workspace, ring);
-      clearTimeout(ring.forgetting);
+      // Its last watcher may have left meanwhile, and another workspace have taken the place.
+      if (ring.isGivenUp) return watch(workspace, told);
+      hold(workspace, ring);
       if (ring.watchers.size >= WATCHERS_MAX)
         throw new AppError("rate_limited", `This workspace already has ${WATCHERS_MAX} open live streams.`, {
           headers: { "Retry-After": "10" },
@@ -242,6 +261,7 @@ export function createLive({ channel, lastErased, lookMs = LOOK_MS }: LiveDeps):
     close: () => {
       for (const opening of rings.values()) void endOf(opening);
       rings.clear();
+      left.clear();
     },
   };
 }
