@@ -60,8 +60,9 @@ const OF_EVERY_SERVICE: Readonly<Record<string, (service: ComposeService, name: 
         new RegExp(`:size=\\d+m,uid=${user!.split(":")[0]},gid=.*mode=07[05][05],(no)?exec,nosuid,nodev$`),
       );
   },
-  "has a health check": ({ healthcheck }) => {
+  "has a health check, which is cheap where it is a server's": ({ healthcheck, build }) => {
     assert.equal(healthcheck?.test[0], "CMD");
+    if (build === undefined) assert.deepEqual(healthcheck.test.slice(1, 3), ["bash", "-c"]);
     assert.ok(durationMs(healthcheck.interval) > 0 && durationMs(healthcheck.timeout) > 0);
   },
   "comes back after a crash and a reboot": ({ restart }) => assert.equal(restart, "unless-stopped"),
@@ -112,6 +113,9 @@ describe("docker-compose.yml: the way in", () => {
     assert.deepEqual(service("gateway").ports, ["127.0.0.1:${GATEWAY_PORTS:-8080}:8080"]);
     assert.equal(environment("gateway")["PORT"], "8080");
   });
+
+  it("runs as many of each as .env says, whatever the command is", () =>
+    assert.deepEqual([service("gateway").scale, service("worker").scale], ["${GATEWAYS:-1}", "${WORKERS:-1}"]));
 
   it("lets nothing but the gateway and the worker, which sends webhooks, onto a network with a way out", () => {
     assert.equal(compose.networks["backend"]?.internal, true);

@@ -11,6 +11,7 @@ export interface ComposeService {
   readonly image: string;
   readonly build?: { readonly context: string };
   readonly container_name?: string;
+  readonly scale?: string;
   readonly user?: string;
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
