@@ -26,8 +26,8 @@ export const WAITS = [
   { role: "wait10m", ms: 600_000 },
 ] as const satisfies readonly { readonly role: WaitRole; readonly ms: number }[];
 
-/** A backstop, not the policy: a copy begins anew, so only a process that dies before it can copy gets here. */
-const DELIVERIES_MAX = 20;
+/** A backstop, not the policy: a copy begins anew, so only what cannot be copied gets near it. */
+export const DELIVERIES_MAX = 20;
 /** From RabbitMQ 4 on a queue without a limit has one of 20 and then drops; 3.x knows no word for "none". */
 const DELIVERIES_UNLIMITED = 1_000_000_000;
 

@@ -216,12 +216,13 @@ const prefetchOf = (batchMax: number) => ({
   retry: PREFETCH_RETRY,
 });
 
-function heldOf({ intake, tag, source, headers, isRedelivered }: Incoming, message: Buffer): Held {
+function heldOf({ intake, tag, source, headers, isRedelivered, returns }: Incoming, message: Buffer): Held {
   const heldSince = now();
   return {
     intake,
     source,
     tag,
+    returns,
     message,
     workspace: workspaceOf(message),
     bytes: message.length,

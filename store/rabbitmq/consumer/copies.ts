@@ -1,8 +1,9 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RabbitPublisher } from "../publisher/publisher.js";
 import { now } from "../../queue/schedule.js";
 import type { Held } from "./held.js";
-import { WAITS, type QueueNames } from "../topology.js";
+import { DELIVERIES_MAX, WAITS, type QueueNames } from "../topology.js";
 
 export interface CopiesDeps {
   readonly names: QueueNames;
@@ -19,7 +20,10 @@ export interface CopiesDeps {
  * acknowledged.
  */
 export interface Copies {
-  /** To the end of the suspects, so that it delays nobody, and a further crash counts only against a message that was handled alone. */
+  /**
+   * To the end of the suspects, so that it delays nobody, and a further crash counts only against a message that was handled alone.
+   * Where it cannot be copied it is kept: no alarm of the broker ends while all that came back waits for the end of the alarm.
+   */
   move(held: Held): void;
   /** These messages of one delivery to the queues behind the express one, as they came. */
   passOn(body: Buffer, all: readonly Held[]): void;
@@ -36,6 +40,10 @@ export interface Copies {
 }
 
 const AGAIN_MS = 1_000;
+/** What the broker took back so often is kept no more: each further crash takes it, and what is held beside it, nearer to where the broker gives up. */
+const RETURNS_MAX = DELIVERIES_MAX / 2;
+/** Kept in any order, so that what kills the process does not come before the same others each time. */
+const SPREAD_MS = 1_000;
 /** The tries wait exactly as long as one of the queues to wait in, and a moment of that is over by now. */
 const MOMENT_MS = 1_000;
 
@@ -43,6 +51,8 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
   const underWay = new Set<Promise<void>>();
   let moves = 0;
   let forgotten = 0;
+  // Each that waits for its next try listens.
+  setMaxListeners(0, closing);
 
   const copy = (queue: string, held: Held, delayMs: number): Promise<boolean> => {
     const { message, attempts, failedAt, crashes } = held;
@@ -64,12 +74,12 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
   const move = async (held: Held): Promise<void> => {
     moves += 1;
     let isMoved = await replace(names.suspects, held, 0);
-    while (!isMoved && held.intake.isOpen() && !closing.aborted) {
+    while (!isMoved && held.returns >= RETURNS_MAX && held.intake.isOpen() && !closing.aborted) {
       await sleep(AGAIN_MS, undefined, { signal: closing }).catch(() => undefined);
       isMoved = await replace(names.suspects, held, 0);
     }
     moves -= 1;
-    if (!isMoved) keep(held);
+    if (!isMoved) keep({ ...held, dueAt: now() + Math.random() * SPREAD_MS });
     if (moves === 0) onMoved();
   };
   const toRetry = async (held: Held): Promise<void> => {

@@ -8,5 +8,7 @@ export interface Held extends Delivery, Waiting {
   readonly intake: Intake;
   readonly source: QueueRole;
   readonly tag: number;
+  /** How often the broker took it back: unlike the crashes, each time counts though no copy was made. */
+  readonly returns: number;
   readonly heldSince: number;
 }

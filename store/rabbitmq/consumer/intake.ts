@@ -4,7 +4,7 @@ import { workspaceOf } from "../../../core/event/message.js";
 import { createAcks } from "./acks.js";
 import { acquireChannels, LANES, laneOf, type Channels, type Connections } from "./channels.js";
 import { createCrowd } from "./crowd.js";
-import { readHeaders, type CopyHeaders } from "../publisher/headers.js";
+import { readHeaders, readReturns, type CopyHeaders } from "../publisher/headers.js";
 import { unpackList } from "../list.js";
 import type { QueueNames, QueueRole } from "../topology.js";
 
@@ -53,6 +53,8 @@ export interface Incoming {
   readonly messages: readonly Buffer[];
   readonly headers: CopyHeaders;
   readonly isRedelivered: boolean;
+  /** How often the broker took it back. */
+  readonly returns: number;
   /** Whether its workspace holds so many places of the express queue that others would not come in. */
   readonly isExcess: boolean;
 }
@@ -286,6 +288,7 @@ function createIntake(opened: Opened) {
       // What is published there has no headers of ours.
       headers: PUBLISHED.has(source) ? NO_HEADERS : readHeaders(headers),
       isRedelivered: redelivered,
+      returns: redelivered ? readReturns(headers) : 0,
       isExcess: source === "express" && crowd.isCrowdedBy(workspace),
     };
   };

@@ -20,5 +20,9 @@ export const readHeaders = (headers: Readonly<Record<string, unknown>> | undefin
   delayMs: countOf(headers?.["delayMs"], DELAY_MS_MAX),
 });
 
+/** How often a quorum queue took the message back, by a header of its own. */
+export const readReturns = (headers: Readonly<Record<string, unknown>> | undefined): number =>
+  countOf(headers?.["x-delivery-count"], COUNT_MAX);
+
 const countOf = (value: unknown, max: number): number =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= max ? value : 0;

@@ -7,7 +7,7 @@ import type { EventQueue } from "../../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../../support/eventually.js";
-import { listen, numbered, publishEach } from "../../support/queue.js";
+import { listen, numbered, publishEach, texts } from "../../support/queue.js";
 import { aQueueName, connectToRabbit, dropQueues } from "../../support/servers/rabbitmq-backend.js";
 import { openBrokerProxy, type BrokerProxy } from "../../support/servers/rabbitmq-proxy.js";
 import { serversUnderTest } from "../../support/servers/servers.js";
@@ -97,6 +97,22 @@ describe("The queue on RabbitMQ, when the broker is away", () => {
     assert.ok(cameMs < 6_000, `came after ${cameMs} ms`);
     const closeMs = await timed(() => queue.close());
     assert.ok(closeMs < 6_000, `closed after ${closeMs} ms`);
+  });
+
+  it("is drained then too of what came back from a process that died, each alone and one crash higher", async () => {
+    await publishEach(queue, numbered(20));
+    const way = await openBrokerProxy(url);
+    const dying = await openRabbitQueue({ url: way.url, name, lengthMax: 10_000, onError });
+    await listen(dying, 20, () => ({ kind: "postpone", delayMs: 60_000 })).came(20);
+    await way.close();
+    await dying.close();
+    proxy.deafen();
+    const { came, batches, deliveries } = listen(queue);
+    const cameMs = await timed(() => came(20));
+    assert.ok(cameMs < 6_000, `came after ${cameMs} ms`);
+    assert.deepEqual(new Set(texts(deliveries())), new Set(numbered(20).map(String)));
+    assert.ok(batches.every((batch) => batch.length === 1 && batch[0]!.crashes === 1));
+    assert.ok((await timed(() => queue.close())) < 6_000);
   });
 
   it("closes in time while the broker is silent", async () => {

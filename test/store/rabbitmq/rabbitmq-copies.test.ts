@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createCopies } from "../../../store/rabbitmq/consumer/copies.js";
 import type { Held } from "../../../store/rabbitmq/consumer/held.js";
 import type { Intake } from "../../../store/rabbitmq/consumer/intake.js";
-import { now } from "../../../store/queue/schedule.js";
-import { namesOf } from "../../../store/rabbitmq/topology.js";
+import { createSchedule, now } from "../../../store/queue/schedule.js";
+import { DELIVERIES_MAX, namesOf } from "../../../store/rabbitmq/topology.js";
 
 const anIntake = (): Intake => ({
   partitions: () => [],
@@ -27,6 +28,7 @@ const aHeld = (settled: Intake["settled"] = () => undefined): Held => ({
   intake: { ...anIntake(), settled },
   source: "express",
   tag: 1,
+  returns: 0,
   message: Buffer.from("m"),
   workspace: "",
   bytes: 1,
@@ -56,6 +58,60 @@ describe("Copies of messages that a process died on", () => {
     confirms[1]!();
     await copies.settled();
     assert.deepEqual(seen, [false]);
+  });
+
+  /** A worker whose broker takes no copies, as during an alarm. */
+  const aBlockedWorker = () => {
+    const closing = new AbortController();
+    const order: number[] = [];
+    const schedule = createSchedule<Held>({ batchMax: 256, takesSuspects: () => !copies.isMoving() });
+    const copies = createCopies({
+      names: namesOf("q"),
+      publisher: { copy: () => Promise.reject(new Error("blocked")) },
+      keep: (held) => schedule.hold(held),
+      onMoved: () => undefined,
+      closing: closing.signal,
+    });
+    const move = (count: number, returns: number): void => {
+      for (let tag = 0; tag < count; tag += 1) copies.move({ ...aHeld(), tag, returns });
+    };
+    const run = async (ms: number): Promise<void> => {
+      for (const until = now() + ms; now() < until; await sleep(5))
+        for (let batch = schedule.take(); batch !== null; batch = schedule.take()) {
+          assert.equal(batch.items.length, 1);
+          order.push(batch.items[0]!.tag);
+          schedule.ended(batch, 0);
+        }
+    };
+    return { move, run, order, copies, close: () => closing.abort() };
+  };
+
+  it("are handled here where no copy can be made, each alone and in any order: an alarm would never end else", async () => {
+    const { move, run, order, close } = aBlockedWorker();
+    move(300, 1);
+    await run(1_200);
+    close();
+    const inOrder = Array.from({ length: 300 }, (_, n) => n);
+    assert.deepEqual(
+      order.toSorted((a, b) => a - b),
+      inOrder,
+    );
+    assert.notDeepEqual(order, inOrder, "what kills the process would come before the same others each time");
+  });
+
+  it("wait for their copy where a few more crashes would make the broker give up on them, and nothing listens in vain", async () => {
+    const warned: string[] = [];
+    const warn = ({ name }: Error): void => void warned.push(name);
+    process.on("warning", warn);
+    const { move, run, order, copies, close } = aBlockedWorker();
+    move(20, DELIVERIES_MAX / 2);
+    await run(50);
+    process.off("warning", warn);
+    assert.deepEqual([order, copies.isMoving(), warned], [[], true, []]);
+    close();
+    await copies.settled();
+    await run(1_100);
+    assert.equal(order.length, 20, "they are given back");
   });
 });
 
