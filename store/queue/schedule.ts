@@ -1,5 +1,6 @@
 import { createBatchSizes } from "./batch-sizes.js";
 import { createDueHeap } from "./due-heap.js";
+import { createSuspects } from "./suspects.js";
 import { createTurns } from "./turns.js";
 
 /** A message that waits in this process, or what is known of one that lies on disk. */
@@ -27,6 +28,8 @@ export interface Schedule<Item> {
   ended(batch: Batch<Item>, pauseMs: number): void;
   /** The batch could not be handed out. */
   putBack(batch: Batch<Item>): void;
+  /** Whether what a process crashed on of this workspace waits, because one was postponed. */
+  rests(workspace: string): boolean;
   inHand(): readonly Item[];
   /** Milliseconds until `take` may find something; null when only `hold` or `ended` can change that. */
   idleMs(): number | null;
@@ -45,6 +48,8 @@ const BATCH_BYTES_MAX = 256 * 1_024;
 /** A batch that takes longer waits for something, and others start beside it. */
 const SLOW_MS = 100;
 const IN_HAND_MAX = 64;
+/** What was handled alone and postponed kept all others waiting. Those of its workspace then wait so many times as long. */
+const REST_TIMES = 4;
 
 /** On the monotonic clock, milliseconds. */
 export const now = (): number => performance.now();
@@ -52,22 +57,23 @@ export const now = (): number => performance.now();
 /**
  * Workspaces take turns by cost. Each has one batch in hand at most, and so does not wait for another's. As many batches start together as
  * one batch may hold messages or bytes; the slow ones among them do not count, up to a bound. What a process crashed on is handled
- * with nothing beside it, so that another crash concerns no other message.
+ * with nothing beside it, so that another crash concerns no other message; for as long as the others stood still for that, they go on after it.
  */
 export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }: ScheduleOptions): Schedule<Item> {
   const turns = createTurns<Item>();
   const later = createDueHeap<Item>();
   const sizes = createBatchSizes(batchMax);
-  /** The fewest crashes first. */
-  let suspects: Item[] = [];
-  /** They and the others take turns, so that neither starves. */
+  const suspects = createSuspects<Item>();
+  /** They and the others take turns by time, so that neither starves. */
   let isSuspectsTurn = false;
+  let othersGoUntil = 0;
+  /** Since when nothing else starts, because it is a suspect's turn. */
+  let standsSince: number | null = null;
   const started = new Map<Batch<Item>, number>();
 
   const line = (item: Item): void => {
-    if (item.crashes === 0) return turns.add(item.workspace, item);
-    const at = suspects.findIndex(({ crashes }) => crashes > item.crashes);
-    suspects.splice(at < 0 ? suspects.length : at, 0, item);
+    if (item.crashes === 0) turns.add(item.workspace, item);
+    else suspects.add(item);
   };
   const promote = (time: number): void => {
     for (let item = later.pop(time); item !== null; item = later.pop(time)) line(item);
@@ -88,9 +94,13 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
   const upcoming = (time: number): readonly [suspect: boolean, at: number] => {
     promote(time);
     const canGo = turns.canGo(time);
-    if (suspects.length > 0 && takesSuspects?.() !== false && (isSuspectsTurn || !canGo))
+    const isTheirTurn = suspects.canGo(time) && (!canGo || (isSuspectsTurn && time >= othersGoUntil));
+    if (isTheirTurn && takesSuspects?.() !== false) {
+      standsSince ??= time;
       return [true, started.size > 0 ? Infinity : time];
+    }
     const isAlone = [...started.keys()].some(isSuspect);
+    if (!isAlone) standsSince = null;
     return [false, isAlone ? Infinity : canGo ? roomAt(time) : turns.resumesAt()];
   };
   const cut = (waiting: Iterable<Item>): readonly Item[] => {
@@ -102,6 +112,11 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
       items.push(item);
     }
     return items;
+  };
+  const suspectEnded = (workspace: string, tookMs: number, time: number, pauseMs: number): void => {
+    othersGoUntil = time + (time - standsSince!);
+    standsSince = null;
+    if (pauseMs > 0) suspects.rest(workspace, time + Math.max(pauseMs, REST_TIMES * tookMs));
   };
   const hold = (item: Item): void => {
     if (item.dueAt > now()) later.push(item);
@@ -115,35 +130,36 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
       const [suspect, at] = upcoming(time);
       if (at > time) return null;
       isSuspectsTurn = !suspect;
-      const items = suspect ? suspects.splice(0, 1) : turns.next(time, cut);
+      const items = suspect ? [suspects.next()] : turns.next(time, cut);
       const batch = { workspace: items[0]!.workspace, items };
       started.set(batch, time);
       return batch;
     },
     ended: (batch, pauseMs) => {
       const time = now();
+      const tookMs = time - started.get(batch)!;
       // Those in hand share the processor.
-      const costMs = (time - started.get(batch)!) / started.size;
+      const costMs = tookMs / started.size;
       started.delete(batch);
-      if (isSuspect(batch)) return;
+      if (isSuspect(batch)) return suspectEnded(batch.workspace, tookMs, time, pauseMs);
       sizes.ended(batch.workspace, batch.items.length, pauseMs > 0);
       turns.ended(batch.workspace, costMs, time + pauseMs);
     },
     putBack: (batch) => {
       started.delete(batch);
-      if (isSuspect(batch)) suspects = [...batch.items, ...suspects];
+      if (isSuspect(batch)) for (const item of batch.items) suspects.add(item);
       else turns.putBack(batch.workspace, batch.items);
     },
+    rests: (workspace) => suspects.rests(workspace, now()),
     inHand: () => [...started.keys()].flatMap(({ items }) => items),
     idleMs: () => {
       const time = now();
-      const at = Math.min(upcoming(time)[1], later.firstDueAt());
+      const at = Math.min(upcoming(time)[1], later.firstDueAt(), suspects.resumesAt());
       return at === Infinity ? null : Math.max(0, at - time);
     },
     remove: (is = () => true) => {
       const removed: Item[] = [];
-      const all = [...turns.clear(), ...suspects, ...later.clear()];
-      suspects = [];
+      const all = [...turns.clear(), ...suspects.clear(), ...later.clear()];
       for (const item of all)
         if (is(item)) removed.push(item);
         else hold(item);

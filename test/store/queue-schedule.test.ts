@@ -100,6 +100,70 @@ describe("The schedule of a queue", () => {
     assert.equal(schedule.take()!.workspace, "crashed");
   });
 
+  it("lets the others pass what a process crashed on of a workspace of which one was postponed", async () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 10 });
+    for (const workspace of ["away", "away", "well", "well"]) hold(schedule, workspace, 1);
+    const takeNext = (): string | undefined => {
+      const batch = schedule.take();
+      if (batch !== null) schedule.ended(batch, batch.workspace === "away" ? 60 : 0);
+      return batch?.workspace;
+    };
+    assert.deepEqual([takeNext(), takeNext(), takeNext(), takeNext()], ["away", "well", "well", undefined]);
+    hold(schedule, "away", 1);
+    const idleMs = schedule.idleMs()!;
+    assert.ok(takeNext() === undefined && schedule.rests("away") && idleMs > 0 && idleMs <= 60, String(idleMs));
+    await sleep(idleMs + 5);
+    assert.deepEqual([schedule.rests("away"), takeNext()], [false, "away"]);
+    assert.equal(schedule.remove().length, 1, "nothing that waits is forgotten");
+  });
+
+  it("tries that workspace again only after four times as long as all others stood still for the try", async () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 10 });
+    hold(schedule, "away", 1);
+    hold(schedule, "away", 1);
+    const batch = schedule.take()!;
+    await sleep(30);
+    schedule.ended(batch, 1);
+    const idleMs = schedule.idleMs()!;
+    assert.ok(idleMs > 100, String(idleMs));
+  });
+
+  it("lets the others go on for as long as they stood still for what a process crashed on", async () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 1 });
+    for (let n = 0; n < 2; n += 1) hold(schedule, "crashed", 1);
+    const first = schedule.take()!;
+    for (let n = 0; n < 1_000; n += 1) hold(schedule, "other");
+    await sleep(60);
+    schedule.ended(first, 0);
+    const since = performance.now();
+    let others = 0;
+    for (let batch = schedule.take(); batch?.workspace !== "crashed"; batch = schedule.take()) {
+      if (batch === null) continue;
+      others += 1;
+      await sleep(1);
+      schedule.ended(batch, 0);
+    }
+    const goneMs = performance.now() - since;
+    assert.ok(goneMs >= 55 && goneMs < 200 && others > 5, `${others} in ${goneMs} ms`);
+  });
+
+  it("does not spin when a workspace has rested while it is the turn of others", async () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 1 });
+    hold(schedule, "slow");
+    const slow = schedule.take()!;
+    hold(schedule, "crashed", 1);
+    hold(schedule, "crashed", 1);
+    assert.equal(schedule.idleMs(), null);
+    await sleep(200);
+    schedule.ended(slow, 0);
+    schedule.ended(schedule.take()!, 5);
+    for (let n = 0; n < 2; n += 1) hold(schedule, `other ${n}`);
+    schedule.take();
+    await sleep(10);
+    const idleMs = schedule.idleMs()!;
+    assert.ok(idleMs > 1, String(idleMs));
+  });
+
   it("starts others beside a full batch once that is slow", async () => {
     const schedule = createSchedule<Waiting>({ batchMax: 10 });
     for (let n = 0; n < 10; n += 1) hold(schedule, "slow");

@@ -68,6 +68,14 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const schedule = createSchedule<Held>({ batchMax, takesSuspects: () => !copies.isMoving() });
   const copies = createCopies({ names, publisher, keep, onMoved: () => alarm.ring(), closing: closing.signal });
 
+  /** Not held for long: its place is the only one of the suspects, and a crash would count against it. */
+  const setAside = (held: Held): void => copies.toRetry({ ...held, dueAt: now() + WAITS[0].ms });
+  const receive = (held: Held): void => {
+    if (held.crashes > 0 && schedule.rests(held.workspace)) setAside(held);
+    // It was set aside or given back; its turn is among the suspects.
+    else if (held.crashes > 0 && held.source === "retry" && held.dueAt <= held.heldSince) copies.move(held);
+    else keep(held);
+  };
   const onDelivery = (incoming: Incoming): void => {
     const all = incoming.messages.map((message) => heldOf(incoming, message));
     if (incoming.isRedelivered && incoming.source !== "dead") for (const held of all) copies.move(held);
@@ -75,7 +83,7 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     // What the queues to wait in do not add up to, such as the rest of an hour: it would fill the window of those that are due.
     else if (incoming.source === "retry" && incoming.headers.delayMs >= WAITS[0].ms)
       for (const held of all) copies.toRetry(held);
-    else for (const held of all) keep(held);
+    else for (const held of all) receive(held);
     window.check(incoming.intake);
   };
   const window = createWindow({
@@ -121,7 +129,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     if (!held.intake.isOpen()) return;
     if (outcome.kind === "done") return held.intake.settled(held);
     const dueAt = now() + outcome.delayMs;
-    if (outcome.kind === "postpone") schedule.hold({ ...held, dueAt });
+    if (outcome.kind === "postpone" && held.crashes > 0) setAside(held);
+    else if (outcome.kind === "postpone") schedule.hold({ ...held, dueAt });
     else copies.toRetry({ ...held, attempts: held.attempts + 1, failedAt: held.failedAt ?? outcome.failedAt, dueAt });
   };
   const handle = async (batch: Batch<Held>): Promise<void> => {
