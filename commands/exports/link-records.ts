@@ -10,16 +10,20 @@ export interface ExportedLink extends ListedLink {
 
 export type LinkRecord =
   | { readonly kind: "link"; readonly link: ExportedLink; readonly place: WalkPlace | MovedPlace }
-  | { readonly kind: "forbidden_pair"; readonly pair: ForbiddenPair }
+  | { readonly kind: "forbidden_pair"; readonly pair: ForbiddenPair; readonly place: PairPlace }
   | { readonly kind: "removed_link"; readonly link: RemovedPair; readonly place: TakenPlace }
   | { readonly kind: "unlinked"; readonly mark: UnlinkedMark; readonly place: TakenPlace };
 
 /** How far an export of links has come. */
-export type LinkPlace =
-  | WalkPlace
-  | MovedPlace
-  | { readonly kind: "forbidden_pair"; readonly forbiddenPairId: ForbiddenPairId }
-  | TakenPlace;
+export type LinkPlace = PairPlace | WalkPlace | MovedPlace | TakenPlace;
+
+/** Among the forbidden pairs by id. */
+export interface PairPlace {
+  readonly kind: "forbidden_pair";
+  readonly forbiddenPairId: ForbiddenPairId;
+  /** When the export began: the newest change, or a later time. Null: of a build that sent the pairs behind the links. */
+  readonly since: ChangeId | null;
+}
 
 /** Among the profiles by id. */
 export interface WalkPlace {
@@ -27,7 +31,7 @@ export interface WalkPlace {
   readonly profileId: ProfileId;
   readonly from: Uid;
   readonly to: Uid;
-  /** When the walk began: the newest change, or a later time. */
+  /** When the walk, or the export, began: the newest change, or a later time. */
   readonly since: ChangeId;
 }
 

@@ -10,6 +10,7 @@ import {
   type Graph,
   type LinkPlace,
   type LinkRecord,
+  type PairPlace,
   type PlaceOf,
   type TakenPlace,
   type WalkPlace,
@@ -17,21 +18,26 @@ import {
 import { latest, movedLinks } from "./moved.js";
 
 /**
- * All active links, by profile, and once more those of profiles that merge or split meanwhile, and of recent undos; then all forbidden pairs; then what was
- * removed and not restored.
+ * All forbidden pairs, so that an import knows them before a link could join their sides; then all active links, by profile, and once more
+ * those of profiles that merge or split meanwhile, and of recent undos; then what was removed and not restored. `hasPairs`: what goes on
+ * among the links has the pairs already; a build before sent them behind.
  */
 export async function* exportLinks(
   services: Graph,
   workspace: WorkspaceId,
   after: LinkPlace | null,
+  hasPairs = true,
 ): AsyncGenerator<readonly LinkRecord[], void> {
-  if (after === null || after.kind === "link") {
+  if (after?.kind !== "taken") {
     const since = after === null ? await latest(services, workspace) : after.since;
-    yield* activeLinks(services, workspace, after, since);
-    yield* movedLinks(services, workspace, { kind: "moved", since, before: null });
+    const among = after?.kind === "forbidden_pair" ? after : null;
+    if (after === null || among !== null || !hasPairs) yield* forbiddenPairs(services, workspace, among, since);
+    if (after?.kind === "moved") yield* movedLinks(services, workspace, after);
+    else if (since !== null) {
+      yield* activeLinks(services, workspace, after?.kind === "link" ? after : null, since);
+      yield* movedLinks(services, workspace, { kind: "moved", since, before: null });
+    }
   }
-  if (after?.kind === "moved") yield* movedLinks(services, workspace, after);
-  if (after?.kind !== "taken") yield* forbiddenPairs(services, workspace, after);
   const from = after?.kind === "taken" ? TAKING.indexOf(after.outcome) : 0;
   for (const outcome of TAKING.slice(from)) {
     const before = after?.kind === "taken" && after.outcome === outcome ? after.before : null;
@@ -42,11 +48,15 @@ export async function* exportLinks(
 async function* forbiddenPairs(
   { identity }: Graph,
   workspace: WorkspaceId,
-  after: LinkPlace | null,
+  after: PairPlace | null,
+  since: ChangeId | null,
 ): AsyncGenerator<readonly LinkRecord[], void> {
-  for (let last = after?.kind === "forbidden_pair" ? after.forbiddenPairId : null; ;) {
+  for (let last = after?.forbiddenPairId ?? null; ;) {
     const found = await identity.forbiddenPairs(workspace, { limit: ROWS_PER_READ, after: last });
-    yield found.map((pair) => ({ kind: "forbidden_pair", pair }));
+    yield found.map((pair): LinkRecord => {
+      const { forbiddenPairId } = pair;
+      return { kind: "forbidden_pair", pair, place: { kind: "forbidden_pair", forbiddenPairId, since } };
+    });
     if (found.length < ROWS_PER_READ) return;
     last = found.at(-1)!.forbiddenPairId;
   }

@@ -12,6 +12,7 @@ import {
 } from "../../core/identity/model.js";
 import type { Snapshot } from "../../core/identity/snapshot.js";
 import type { ChangeId, IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import { NO_RULES, breaks } from "../rules/violation.js";
 import { namedKeys } from "../rules/subjects.js";
 import { isErasedMember, wasErased } from "./erased.js";
 import { keyIn } from "./seen-with.js";
@@ -25,12 +26,20 @@ import {
   uidOf,
   wholePlanOf,
   workingComponentOf,
+  type WorkingComponent,
+  type WorkingState,
 } from "../rules/working-state.js";
 
-/** What of the records is not there yet; null: nothing. Pure, and throws where something else stands. */
-export type Decision = (snapshot: Snapshot) => Partial<Plan> | null;
+/** Pure, and throws where something else stands. */
+export type Decision = (snapshot: Snapshot) => Decided;
 
 export type LinkToWrite = Omit<LinkPlan, "revives">;
+
+/** What of the records is not there yet (null: nothing), and how many are left out because a forbidden pair is against them. */
+export interface Decided {
+  readonly plan: Partial<Plan> | null;
+  readonly leftOut: number;
+}
 
 /** Each stands alone until a link joins it: only what holds together may be one profile. */
 export function members(
@@ -61,18 +70,32 @@ export function missing({ identifiers }: Snapshot, workspace: WorkspaceId, chang
   };
 }
 
-/** Those that stand in no form. One between two profiles, which were left apart, joins them. */
-export function joining(snapshot: Snapshot, all: readonly LinkToWrite[]): Partial<Plan> | null {
+/** Those that stand in no form. One between two profiles, which were left apart, joins them, unless a pair of theirs is forbidden. */
+export function joining(snapshot: Snapshot, all: readonly LinkToWrite[]): Decided {
   const plan = links(snapshot, all);
-  if (plan === null) return null;
+  if (plan === null) return { plan, leftOut: 0 };
   const working = createWorkingState(snapshot);
   let isJoined = false;
   for (const link of plan.links) {
-    const [a, b] = [workingComponentOf(working, link.from)!, workingComponentOf(working, link.to)!];
+    const sides = sidesOf(working, link);
+    if (sides === null) continue;
+    const [a, b] = sides;
     isJoined ||= a !== b;
     addLinks(working, [link], a === b ? a : join([a, b]));
   }
-  return isJoined ? wholePlanOf(working) : plan;
+  const { links: kept } = working;
+  const leftOut = plan.links.length - kept.length;
+  if (isJoined) return { plan: wholePlanOf(working), leftOut };
+  return { plan: kept.length === 0 ? null : { links: kept }, leftOut };
+}
+
+/** The profiles that it joins, or the one that it is within; null where a forbidden pair keeps the two apart. */
+function sidesOf(
+  working: WorkingState,
+  { from, to }: LinkToWrite,
+): readonly [from: WorkingComponent, to: WorkingComponent] | null {
+  const [a, b] = [workingComponentOf(working, from)!, workingComponentOf(working, to)!];
+  return a !== b && breaks(a, b, NO_RULES) !== null ? null : [a, b];
 }
 
 const lacks = ({ identifiers }: Snapshot, keys: readonly IdentifierKey[]): boolean =>
@@ -111,23 +134,25 @@ export function toRestore(snapshot: Snapshot, all: readonly RestoredLink[]): Pic
 }
 
 /** Between two profiles it joins them. One that stands is taken back and restored in one step, since it may stand by another change. */
-export function restored(snapshot: Snapshot, all: readonly RestoredLink[]): Partial<Plan> | null {
+export function restored(snapshot: Snapshot, all: readonly RestoredLink[]): Decided {
   const { linked, removed } = snapshot;
   const standing = all.filter(
     ({ from, to, restoredBy }) =>
       linked.has(pairKey(from, to)) && ![from, to].some((key) => wasErased(snapshot, key, restoredBy)),
   );
   const waiting = all.filter(({ from, to, restoredBy }) => removed.get(pairKey(from, to))?.by === restoredBy);
-  const restores = [...standing, ...waiting].map(({ from, to, restoredBy }): RestorePlan => {
+  const working = createWorkingState(snapshot);
+  const joinable = waiting.filter((link) => {
+    const sides = sidesOf(working, link);
+    if (sides !== null && sides[0] !== sides[1]) touch(join(sides));
+    return sides !== null;
+  });
+  const leftOut = waiting.length - joinable.length;
+  const restores = [...standing, ...joinable].map(({ from, to, restoredBy }): RestorePlan => {
     return { pair: [from, to], changeId: restoredBy };
   });
-  if (restores.length === 0) return null;
-  const working = createWorkingState(snapshot);
-  for (const { from, to } of waiting) {
-    const [a, b] = [workingComponentOf(working, from)!, workingComponentOf(working, to)!];
-    if (a !== b) touch(join([a, b]));
-  }
-  return { components: componentPlans(working), removes: standing.map(removeOf), restores };
+  if (restores.length === 0) return { plan: null, leftOut };
+  return { plan: { components: componentPlans(working), removes: standing.map(removeOf), restores }, leftOut };
 }
 
 const removeOf = ({ from, to, restoredBy, evidence }: RestoredLink): RemovePlan => ({
@@ -173,20 +198,24 @@ export function marked(snapshot: Snapshot, workspace: WorkspaceId, all: readonly
   return missing.length === 0 ? null : { unlinked: missing };
 }
 
+/** One whose sides are one profile is left out: it would stand and forbid nothing. */
 export function forbidden(
   snapshot: Snapshot,
   keys: readonly [IdentifierKey, IdentifierKey],
   pair: ForbiddenPair,
-): Partial<Plan> | null {
-  if (lacks(snapshot, keys) || keys.some((key) => wasErased(snapshot, key, pair.changeId))) return null;
+): Decided {
+  if (lacks(snapshot, keys) || keys.some((key) => wasErased(snapshot, key, pair.changeId)))
+    return { plan: null, leftOut: 0 };
   const working = createWorkingState(snapshot);
-  let isNew = false;
-  for (const key of keys) {
-    const group = workingComponentOf(working, key)!;
-    if (group.forbidden.includes(pair.forbiddenPairId)) continue;
-    isNew = true;
+  const groups = keys.map((key) => workingComponentOf(working, key)!);
+  const lacking = groups.filter((group) => !group.forbidden.includes(pair.forbiddenPairId));
+  if (lacking.length === 0) return { plan: null, leftOut: 0 };
+  if (groups[0] === groups[1]) return { plan: null, leftOut: 1 };
+  for (const group of lacking) {
     touch(group);
     group.forbidden = [...group.forbidden, pair.forbiddenPairId].toSorted();
   }
-  return isNew ? { components: wholePlanOf(working).components, forbids: [pair] } : null;
+  // Where one side names it already, the pair itself stands.
+  const forbids = lacking.length === groups.length ? [pair] : [];
+  return { plan: { components: componentPlans(working), forbids }, leftOut: 0 };
 }

@@ -26,6 +26,7 @@ import {
   missing,
   restored,
   toRestore,
+  type Decided,
   type Decision,
   type LinkToWrite,
 } from "./decide.js";
@@ -38,7 +39,8 @@ export interface RestoreDeps {
 
 /**
  * Writes records of another installation. What is to be written is decided within each step, by what stands. Answers how many were left
- * out, because they name what does not stand: an export while people send links identifiers that came in behind its profiles and changes.
+ * out, because they name what does not stand: an export while people send links identifiers that came in behind its profiles and changes;
+ * or because they and a forbidden pair exclude each other.
  */
 export async function restore(deps: RestoreDeps, workspace: WorkspaceId, given: Restored): Promise<number> {
   switch (given.kind) {
@@ -70,7 +72,7 @@ function* portions<T>(all: readonly T[], size = ROWS_PER_STEP): Generator<readon
 
 type Pairs = readonly (readonly [IdentifierKey, IdentifierKey])[];
 
-/** One step; nothing is written where nothing is left to do. Answers how many of those that are `named` lack something. */
+/** One step; nothing is written where nothing is left to do. Answers how many are left out, also of those that are `named` and lack something. */
 const step = (
   { graph, workspaceQueue, call }: RestoreDeps,
   workspace: WorkspaceId,
@@ -82,17 +84,20 @@ const step = (
     workspace,
     () =>
       graph.update(workspace, readSetWith({ pairs: [], ...want }, NO_RULES), (snapshot) => {
-        const plan: Partial<Plan> | null = decide(snapshot);
-        return { plan: plan === null ? null : { ...EMPTY_PLAN, ...plan }, result: countLacking(snapshot, named) };
+        const { plan, leftOut } = decide(snapshot);
+        const result = leftOut + countLacking(snapshot, named);
+        return { plan: plan === null ? null : { ...EMPTY_PLAN, ...plan }, result };
       }),
     call,
   );
+
+const allOf = (plan: Partial<Plan> | null): Decided => ({ plan, leftOut: 0 });
 
 async function restoreMembers(deps: RestoreDeps, workspace: WorkspaceId, all: readonly RestoredMember[]) {
   await requireOwnUids(deps, workspace, all);
   for (const some of portions(all)) {
     const keys = [...new Set(some.map(({ identifier }) => identifierKey(workspace, identifier)))];
-    await step(deps, workspace, { keys }, (snapshot) => members(snapshot, workspace, some));
+    await step(deps, workspace, { keys }, (snapshot) => allOf(members(snapshot, workspace, some)));
   }
 }
 
@@ -128,7 +133,7 @@ async function restoreChanges(deps: RestoreDeps, workspace: WorkspaceId, all: re
 function writeChanges(deps: RestoreDeps, workspace: WorkspaceId, changes: readonly Change[]): Promise<unknown> {
   const named = changes.flatMap(({ identifiers }) => identifiers.filter(isNamed));
   const keys = [...new Set(named.map((identifier) => identifierKey(workspace, identifier)))];
-  return step(deps, workspace, { keys }, (snapshot) => missing(snapshot, workspace, changes));
+  return step(deps, workspace, { keys }, (snapshot) => allOf(missing(snapshot, workspace, changes)));
 }
 
 const idOf = ({ changeId }: Pick<Change, "changeId">): ChangeId => changeId;
@@ -168,19 +173,21 @@ const lastOfEach = <T>(all: readonly T[], pairOf: (one: T) => KeyPair): readonly
 
 type WantedLink = LinkToWrite & Pick<ListedLink, "restoredBy">;
 
+const pairsOf = (all: readonly LinkToWrite[]): Pairs => all.map(({ from, to }) => [from, to] as const);
+
 /** A restored link has its revert behind it: it is written as taken back by it and restored then, and each step may be done again. */
 async function writeLinks(deps: RestoreDeps, workspace: WorkspaceId, some: readonly WantedLink[]): Promise<number> {
   const plain = some.filter(({ restoredBy }) => restoredBy === null);
   const again = some.flatMap((one) => (one.restoredBy === null ? [] : [{ ...one, restoredBy: one.restoredBy }]));
-  const write = (all: readonly LinkToWrite[], decide: Decision): Promise<number> => {
-    const pairs = all.map(({ from, to }) => [from, to] as const);
-    return step(deps, workspace, { keys: [...new Set(pairs.flat())], pairs }, decide, pairs);
-  };
+  const write = (pairs: Pairs, decide: Decision, named: Pairs): Promise<number> =>
+    step(deps, workspace, { keys: [...new Set(pairs.flat())], pairs }, decide, named);
   let leftOut = 0;
-  if (plain.length > 0) leftOut += await write(plain, (snapshot) => joining(snapshot, plain));
+  const [first, second] = [pairsOf(plain), pairsOf(again)];
+  if (plain.length > 0) leftOut += await write(first, (snapshot) => joining(snapshot, plain), first);
   if (again.length === 0) return leftOut;
-  leftOut += await write(again, (snapshot) => toRestore(snapshot, again));
-  await write(again, (snapshot) => restored(snapshot, again));
+  leftOut += await write(second, (snapshot) => allOf(toRestore(snapshot, again)), second);
+  // Those that lack something are counted already.
+  leftOut += await write(second, (snapshot) => restored(snapshot, again), []);
   return leftOut;
 }
 
@@ -208,7 +215,7 @@ async function restoreRemoved(deps: RestoreDeps, workspace: WorkspaceId, all: re
   )) {
     const pairs = some.map(({ link: { from, to } }) => [from, to] as const);
     const want = { keys: [...new Set(pairs.flat())], pairs };
-    leftOut += await step(deps, workspace, want, (snapshot) => gone(snapshot, some), pairs);
+    leftOut += await step(deps, workspace, want, (snapshot) => allOf(gone(snapshot, some)), pairs);
   }
   return leftOut;
 }
@@ -224,7 +231,7 @@ async function restoreMarks(deps: RestoreDeps, workspace: WorkspaceId, all: read
   for (const some of portions(known)) {
     const keys = some.map(({ identifier }) => identifierKey(workspace, identifier));
     const named = keys.map((key) => [key]);
-    leftOut += await step(deps, workspace, { keys }, (snapshot) => marked(snapshot, workspace, some), named);
+    leftOut += await step(deps, workspace, { keys }, (snapshot) => allOf(marked(snapshot, workspace, some)), named);
   }
   return leftOut;
 }

@@ -16,7 +16,7 @@ export async function prepareAllow(reading: Reading, forbiddenPairId: ForbiddenP
   const snapshot = await look(reading, keys);
   // A side was erased meanwhile, and the pair went with it.
   if (!haveStayed(snapshot, keys)) throw noPair();
-  const decide = () => decidePair(snapshot, { kind: "allow", pair, keys });
+  const decide = () => decidePair(snapshot, { kind: "allow", pair: { ...pair, isListed: true }, keys });
   return { snapshot, record: { identifiers, reverts: null, isForbidding: false }, decide };
 }
 
@@ -35,24 +35,25 @@ export function requireRoom(path: "from" | "to", pairs: number): void {
   throw new AppError("conflict", `${path}: ${message}. Allow some of them first.`, { errors: [{ path, message }] });
 }
 
-/** Pure. The two are in different profiles. */
-export function decidePair(snapshot: Snapshot, work: ChangingPair): UndoDecision {
-  const { kind, keys } = work;
+/** Pure. The two are in different profiles; of one that is allowed they may be in one, see `PairToForbid`. */
+export function decidePair(snapshot: Snapshot, asked: Omit<ChangingPair, "named">): UndoDecision {
+  const { kind, keys } = asked;
   const refs = keys.map((key) => refOf(locationOf(snapshot, key)[1]));
-  if (isForbidden(snapshot, work) !== (kind === "allow")) return { keys, work: null, result: resultOf(refs, refs) };
+  const named = namedIn(snapshot, asked);
+  if (named === (kind === "allow" ? 0 : keys.length)) return { keys, work: null, result: resultOf(refs, refs) };
   if (kind === "forbid")
     for (const [i, key] of keys.entries())
       requireRoom(i === 0 ? "from" : "to", locationOf(snapshot, key)[1].forbidden.length + 1);
   const outcome = kind === "allow" ? "allowed" : "forbidden";
-  return { keys, work, result: resultOf(refs, refs, { outcome }) };
+  return { keys, work: { ...asked, named }, result: resultOf(refs, refs, { outcome }) };
 }
 
-const isForbidden = (snapshot: Snapshot, { keys, pair }: ChangingPair): boolean =>
-  keys.every((key) => locationOf(snapshot, key)[1].forbidden.includes(pair.forbiddenPairId));
+const namedIn = (snapshot: Snapshot, { keys, pair }: Pick<ChangingPair, "keys" | "pair">): number =>
+  keys.filter((key) => locationOf(snapshot, key)[1].forbidden.includes(pair.forbiddenPairId)).length;
 
-/** Notes it in the two profiles, if it still is to be done. */
+/** Notes it in its profiles, if it still is to be done. */
 export function pairStep(work: ChangingPair): UndoStep {
-  const { kind, keys, pair } = work;
+  const { kind, keys, pair, named } = work;
   const planOf = (now: Snapshot, key: IdentifierKey): ComponentPlan => {
     const [into, { profileId, size, counts, forbidden }] = locationOf(now, key);
     const others = forbidden.filter((id) => id !== pair.forbiddenPairId);
@@ -64,9 +65,10 @@ export function pairStep(work: ChangingPair): UndoStep {
     links: 0,
     plan: ({ now }) => {
       if (!haveStayed(now, keys)) return "changed";
-      const isApart = new Set(keys.map((key) => locationOf(now, key)[0])).size === keys.length;
-      if (!isApart || isForbidden(now, work) !== (kind === "allow")) return "changed";
-      return { plan: { components: keys.map((key) => planOf(now, key)) } };
+      const oneOfEach = [...new Map(keys.map((key) => [locationOf(now, key)[0], key])).values()];
+      const isApart = oneOfEach.length === keys.length;
+      if ((kind === "forbid" && !isApart) || namedIn(now, work) !== named) return "changed";
+      return { plan: { components: oneOfEach.map((key) => planOf(now, key)) } };
     },
   };
 }

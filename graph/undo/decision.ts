@@ -27,7 +27,7 @@ export interface Removing {
   readonly kind: "remove";
   readonly affected: readonly AffectedProfile[];
   /** A pair that is forbidden from now on. */
-  readonly forbid: ForbiddenPairSides | null;
+  readonly forbid: PairToForbid | null;
   /** An identifier that is unlinked from all others. */
   readonly unlinked: IdentifierKey | null;
 }
@@ -57,11 +57,21 @@ export interface Relinked extends Pick<SeenIdentifier, "uid" | "unlinkedAt"> {
   readonly key: IdentifierKey;
 }
 
-/** A pair of two profiles that is forbidden or allowed from now on. */
+export interface PairToForbid extends ForbiddenPairSides {
+  /**
+   * It stands already, though not in all of its profiles: older builds imported links that made one profile of a forbidden pair, and
+   * an unlink then left it to one part.
+   */
+  readonly isListed: boolean;
+}
+
+/** A pair that is forbidden, of two profiles, or allowed from now on. */
 export interface ChangingPair {
   readonly kind: "forbid" | "allow";
-  readonly pair: ForbiddenPairSides;
+  readonly pair: PairToForbid;
   readonly keys: readonly IdentifierKey[];
+  /** So many of its sides are in a profile that names it. */
+  readonly named: number;
 }
 
 /** One step of the work. */

@@ -1,11 +1,11 @@
 import { identifierOf } from "../../core/event/event.js";
-import type { IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
+import type { ForbiddenPairId, IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
 import type { PartPlan, SplitPlan } from "../../core/identity/model.js";
 import type { SeenComponent, Snapshot } from "../../core/identity/snapshot.js";
 import { REMOVAL_REV, hasOnlyGrown, type BorderLink } from "../../core/identity/step.js";
 import { linkBetween } from "./component-graph.js";
-import type { AffectedProfile, Removing, Seeing, StepPlan, UndoStep } from "./decision.js";
-import { inSteps, keyOf, removalsOf, removesOf, summaryOf, type ForbiddenPairSides, type Removal } from "./split.js";
+import type { AffectedProfile, PairToForbid, Removing, Seeing, StepPlan, UndoStep } from "./decision.js";
+import { inSteps, keyOf, membersByPair, removalsOf, removesOf, summaryOf, type Removal } from "./split.js";
 
 /** How far the removal from a profile is. */
 interface Progress extends AffectedProfile {
@@ -19,6 +19,7 @@ interface Progress extends AffectedProfile {
   hasGrown: boolean;
   /** Parts that left, by their numbers. */
   readonly hasLeft: Uint8Array;
+  readonly membersByPair: () => ReadonlyMap<ForbiddenPairId, readonly number[]>;
 }
 
 /** What one step removes from one profile. */
@@ -62,7 +63,13 @@ function progressOf(workspace: WorkspaceId, affected: AffectedProfile): Progress
     hasBegun: false,
     hasGrown: false,
     hasLeft: new Uint8Array(split.parts.length),
+    membersByPair: once(() => membersByPair(split)),
   };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
 }
 
 /** A step follows the members that joined a leaving part at most so far. */
@@ -73,11 +80,7 @@ const HOPS_MAX = 20;
  * read. When it only grew, a part may leave only if no link leads out of it but those that are removed. The rest is still connected by
  * the links that were read, because none of them was removed.
  */
-function removalStep(
-  workspace: WorkspaceId,
-  forbid: ForbiddenPairSides | null,
-  step: readonly ProfileStep[],
-): UndoStep {
+function removalStep(workspace: WorkspaceId, forbid: PairToForbid | null, step: readonly ProfileStep[]): UndoStep {
   const all = step.flatMap(({ of, removals }) =>
     removals.flatMap((removal): readonly Leaving[] =>
       removal.leaving === null ? [] : [{ of, removal, part: removal.leaving, joined: new Map() }],
@@ -94,7 +97,7 @@ function removalStep(
       for (const { joined } of all) joined.clear();
     }
     const profiles = profilesNow(step, now);
-    if (profiles === null) return "changed";
+    if (profiles === null || isOver(forbid, profiles)) return "changed";
     if (profiles.some(({ hasGrown }) => hasGrown)) {
       if (border === null) return { border: all.map(keysOf) };
       if (noteJoined(all, border.links)) return (hops += 1) > HOPS_MAX ? "changed" : { border: all.map(keysOf) };
@@ -129,6 +132,10 @@ function removalStep(
 }
 
 const NONE: ReadonlySet<Removal> = new Set();
+
+/** It stood when it was read, and was allowed since. */
+const isOver = (forbid: PairToForbid | null, profiles: readonly ProfileNow[]): boolean =>
+  forbid?.isListed === true && profiles.some(({ forbidden }) => !forbidden.includes(forbid.forbiddenPairId));
 
 interface ProfileNow extends SeenComponent {
   readonly component: SplitPlan["component"];
@@ -196,7 +203,7 @@ interface Splitting {
   /** Of one profile. */
   readonly leaving: readonly Leaving[];
   readonly held: ReadonlySet<Removal>;
-  readonly forbid: ForbiddenPairSides | null;
+  readonly forbid: PairToForbid | null;
   /** The smallest uid that is in no leaving part. */
   readonly firstOutside: Uid | undefined;
 }
@@ -215,7 +222,7 @@ function splitPlan(
     return { ...part, forbidden: part.forbidden.filter((id) => present.has(id)) };
   });
   const left = new Set(parts.flatMap((part) => part.forbidden));
-  const staying = new Set(forbidden.filter((id) => !left.has(id)));
+  const staying = new Set(left.size === 0 ? forbidden : forbidden.filter((id) => !left.has(id) || sideStays(goes, id)));
   // The pair's sides end in different parts, and one of these stays.
   if (forbid !== null) staying.add(forbid.forbiddenPairId);
   const stay = new Map(counts);
@@ -241,6 +248,20 @@ function splitPlan(
   };
 }
 
+/** A profile may hold both sides of a pair: see `PairToForbid`. */
+function sideStays(goes: readonly Leaving[], id: ForbiddenPairId): boolean {
+  const { of } = goes[0]!;
+  const leaving = new Set(goes.map(({ part }) => part));
+  const sides = of.membersByPair().get(id) ?? [];
+  return sides.some((member) => stays(of, leaving, member));
+}
+
+/** It is in a part that neither left nor leaves now. */
+function stays({ split, hasLeft }: Progress, leaving: ReadonlySet<number>, member: number): boolean {
+  const part = split.partOf[member]!;
+  return hasLeft[part] === 0 && !leaving.has(part);
+}
+
 function partPlan({ of: { split }, part, joined }: Leaving): PartPlan {
   const { members, profileId } = split.parts[part]!;
   const { counts, forbidden } = summaryOf(split, members);
@@ -258,14 +279,12 @@ function partPlan({ of: { split }, part, joined }: Leaving): PartPlan {
   };
 }
 
-/** The smallest uid in the parts that neither left nor leave now. */
+/** The smallest uid that stays. */
 function lowestOf(goes: readonly Leaving[]): Uid {
-  const { split, hasLeft } = goes[0]!.of;
+  const { of } = goes[0]!;
+  const { split } = of;
   const leaving = new Set(goes.map(({ part }) => part));
-  const first = split.graph.byUid().find((member) => {
-    const part = split.partOf[member]!;
-    return hasLeft[part] === 0 && !leaving.has(part);
-  });
+  const first = split.graph.byUid().find((member) => stays(of, leaving, member));
   if (first === undefined) throw new Error("Nobody stays.");
   return split.graph.uidOf(first);
 }

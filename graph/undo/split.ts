@@ -80,6 +80,15 @@ export function summaryOf({ graph, forbidden }: Split, members: readonly number[
   return { counts, forbidden: [...ids].toSorted() };
 }
 
+/** The members of the profile that are sides of each forbidden pair: one or, where it was joined all the same, both. */
+export function membersByPair({ graph, forbidden }: Split): ReadonlyMap<ForbiddenPairId, readonly number[]> {
+  const found = new Map<ForbiddenPairId, number[]>();
+  for (let member = 0; member < graph.size; member += 1)
+    for (const id of forbidden.get(nameOf(graph.identifierOf(member))) ?? [])
+      found.set(id, [...(found.get(id) ?? []), member]);
+  return found;
+}
+
 /** Links that are removed, and the part that leaves once they are; null when none does yet. */
 export interface Removal {
   readonly links: readonly number[];

@@ -7,7 +7,7 @@ import type { SeenIdentifier, Snapshot } from "../../core/identity/snapshot.js";
 import { refOf } from "../rules/working-state.js";
 import { decidePair, FORBIDDEN_PAIRS_MAX, requireRoom } from "./allow.js";
 import { linkBetween, otherEnd, type ComponentGraph } from "./component-graph.js";
-import { resultOf, type LinksAtStart, type UndoDecision } from "./decision.js";
+import { resultOf, type LinksAtStart, type PairToForbid, type UndoDecision } from "./decision.js";
 import {
   locationOf,
   look,
@@ -18,7 +18,7 @@ import {
   type ReadProfile,
   type Side,
 } from "./read.js";
-import { explainedPath, splitWithout, summaryOf, type ForbiddenPairSides, type Split } from "./split.js";
+import { explainedPath, splitWithout, summaryOf, type Split } from "./split.js";
 
 /** Of the profiles that it takes apart. */
 export function namedBy(asked: UnlinkRequest): readonly Identifier[] {
@@ -36,7 +36,8 @@ export async function prepareUnlinkPair(
   const snapshot = await look(reading, keys, [[from.key, to.key]]);
   const isOne = requireSeen(snapshot, from, "from").component === requireSeen(snapshot, to, "to").component;
   const forbiddenPairId = forbiddenPairIdFor(workspace, pairKey(from.key, to.key));
-  const forbid = request.forbid ? { forbiddenPairId, from: request.from, to: request.to } : null;
+  const isListed = request.forbid && (await reading.graph.findForbiddenPairs(workspace, [forbiddenPairId])).length > 0;
+  const forbid = request.forbid ? { forbiddenPairId, from: request.from, to: request.to, isListed } : null;
   const record = { identifiers: [request.from, request.to], reverts: null, isForbidding: forbid !== null };
   if (!isOne) return { snapshot, record, decide: () => decideApart(snapshot, [from, to], forbid) };
   const profile = await readProfile(reading, snapshot, from.key);
@@ -54,7 +55,7 @@ function requireSeen(snapshot: Snapshot, { key }: Side, path: string): SeenIdent
 type Sides = readonly [from: Side, to: Side];
 
 /** Pure. There is no link to remove, but the pair may be forbidden. */
-function decideApart(snapshot: Snapshot, sides: Sides, forbid: ForbiddenPairSides | null): UndoDecision {
+function decideApart(snapshot: Snapshot, sides: Sides, forbid: PairToForbid | null): UndoDecision {
   const keys = sides.map(({ key }) => key);
   if (forbid !== null) return decidePair(snapshot, { kind: "forbid", pair: forbid, keys });
   const refs = keys.map((key) => refOf(locationOf(snapshot, key)[1]));
@@ -65,7 +66,7 @@ function decideApart(snapshot: Snapshot, sides: Sides, forbid: ForbiddenPairSide
 function decideWithin(
   snapshot: Snapshot,
   [from, to]: Sides,
-  forbid: ForbiddenPairSides | null,
+  forbid: PairToForbid | null,
   { graph, forbiddenPairs }: ReadProfile,
 ): UndoDecision | "changed" {
   const keys = [from.key, to.key];

@@ -16,6 +16,7 @@ import { pairStep } from "./allow.js";
 import {
   firstDropped,
   recordOf,
+  type PairToForbid,
   type StepPlan,
   type UndoDecision,
   type UndoRecord,
@@ -25,7 +26,7 @@ import {
 import type { Progress } from "./read.js";
 import { removalSteps } from "./removal.js";
 import { restoreSteps } from "./revert.js";
-import { lastTimeOf, type ForbiddenPairSides } from "./split.js";
+import { lastTimeOf } from "./split.js";
 
 export interface WriteDeps {
   readonly graph: IdentityGraph;
@@ -161,7 +162,8 @@ async function writeStep(
 /** What is written with the record. */
 function marksOf(work: Work, change: Change): Partial<Pick<Plan, "unlinked" | "forbids" | "allows">> {
   const { changeId, at, evidence } = change;
-  const forbids = (pair: ForbiddenPairSides) => [{ ...pair, changeId, keyId: evidence.keyId, at }];
+  const forbids = ({ isListed, ...pair }: PairToForbid) =>
+    isListed ? [] : [{ ...pair, changeId, keyId: evidence.keyId, at }];
   if (work.kind === "restore")
     return work.relinked === null ? {} : { unlinked: [{ key: work.relinked.key, at: null, changeId }] };
   if (work.kind !== "remove")

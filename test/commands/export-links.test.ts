@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
-import type { LinkPlace } from "../../commands/exports/link-records.js";
+import type { LinkPlace, LinkRecord } from "../../commands/exports/link-records.js";
 import { exportLinks } from "../../commands/exports/links.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import { pairKey, type LinkState } from "../../core/identity/model.js";
-import { firstIdAt, newId, type ChangeId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
+import {
+  firstIdAt,
+  newId,
+  type ChangeId,
+  type ForbiddenPairId,
+  type ProfileId,
+  type Uid,
+  type WorkspaceId,
+} from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { takenBy } from "../../graph/restore/taken.js";
 import { aWorkspace, anIdentifier } from "../support/identity/fixtures.js";
@@ -22,22 +30,45 @@ describe("An export of links", () => {
     assert.equal((await workspace.send("POST", "/v1/identify", { identifiers })).status, 200);
     const { status, text } = await workspace.send("POST", "/v1/identity/unlink", { identifier: identifiers[0] });
     assert.equal(status, 200, text);
+    for (const to of identifiers.slice(1, 3)) {
+      const asked = { from: identifiers[0], to, forbid: true };
+      assert.equal((await workspace.send("POST", "/v1/identity/unlink", asked)).status, 200);
+    }
     const services = { identity: app().service.identity };
-    const all = [];
+    const all: LinkRecord[] = [];
     for await (const some of exportLinks(services, id, null)) all.push(...some);
     const texts = (some: readonly object[]) =>
       some.map((one) =>
         JSON.stringify({ ...one, place: null }, (_, value: unknown) => (value instanceof Map ? [...value] : value)),
       );
-    const placed = all.filter((one) => "place" in one);
-    for (const kind of ["link", "taken"])
-      assert.ok(placed.filter(({ place }) => place.kind === kind).length > 1, "the change has several lines");
-    for (const [n, one] of placed.entries()) {
-      const rest: object[] = [];
+    for (const kind of ["forbidden_pair", "link", "taken"])
+      assert.ok(all.filter(({ place }) => place.kind === kind).length > 1, `there are several of ${kind}`);
+    for (const [n, one] of all.entries()) {
+      const rest: LinkRecord[] = [];
       for await (const some of exportLinks(services, id, one.place)) rest.push(...some);
-      const lacking = texts(placed.slice(n + 1)).filter((line) => !texts(rest).includes(line));
+      const lacking = texts(all.slice(n + 1)).filter((line) => !texts(rest).includes(line));
       assert.deepEqual(lacking, [], `behind line ${n}`);
     }
+  });
+
+  it("sends forbidden pairs before all links, also where it goes on with a position of a build that sent them behind", async () => {
+    const workspace = await app().workspace();
+    const id = workspace.id as WorkspaceId;
+    const [a, b, c, d] = identifiers;
+    await workspace.send("POST", "/v1/identify", { identifiers: [a, b] });
+    await workspace.send("POST", "/v1/identify", { identifiers: [c, d] });
+    await workspace.send("POST", "/v1/identity/unlink", { from: a, to: c, forbid: true });
+    const kindsBehind = async (after: LinkPlace | null, hasPairs?: boolean): Promise<readonly string[]> => {
+      const kinds: string[] = [];
+      for await (const some of exportLinks({ identity: app().service.identity }, id, after, hasPairs))
+        kinds.push(...some.map(({ kind }) => kind));
+      return [...new Set(kinds)];
+    };
+    assert.deepEqual(await kindsBehind(null), ["forbidden_pair", "link"]);
+    const walk = { kind: "link", profileId: "" as ProfileId, from: "" as Uid, to: "" as Uid } as const;
+    assert.deepEqual(await kindsBehind({ ...walk, since: firstIdAt(0) }, false), ["forbidden_pair", "link"]);
+    const behind = { kind: "forbidden_pair", forbiddenPairId: "" as ForbiddenPairId, since: null } as const;
+    assert.deepEqual(await kindsBehind(behind), ["forbidden_pair"], "it has all links already");
   });
 
   const id = (value: string) => ({ namespace: "email", value: `${value}@example.com` });

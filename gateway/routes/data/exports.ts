@@ -126,12 +126,12 @@ export const exportRoutes = (services: Services): readonly Route[] => [
   exportRoute({
     name: "links",
     operationId: "exportLinks",
-    summary: "All links between identifiers, with their evidence; forbidden pairs; removed links",
+    summary: "Forbidden pairs; all links between identifiers, with their evidence; removed links",
     description:
       "`from` and `to` of an active link are `uid`s of identifiers. A link whose profile merges or splits during the export, or in an undo shortly before, may come twice. " +
       "`removed_link` was removed and not restored; what is `unlinked` ignores older assertions.",
     line: Type.Union(Object.values(LINK_LINES)),
-    read: ({ workspace }, after) => exportLinks(services, workspace, linkPlaceOf(after)),
+    read: ({ workspace }, after) => exportLinks(services, workspace, linkPlaceOf(after), after?.includes(BEHIND_PAIRS)),
     position: positionOfLink,
     show: showLinkLine,
   }),
@@ -150,25 +150,38 @@ export const exportRoutes = (services: Services): readonly Route[] => [
 const profilePlaceOf = (after: Position | null): ProfilePlace | null =>
   after === null ? null : { profileId: after[0] as ProfileId, uid: (after[1] ?? null) as Uid | null };
 
-function positionOfLink(one: LinkRecord): Position {
-  if (one.kind === "forbidden_pair") return [one.pair.forbiddenPairId];
-  const { place } = one;
-  if (place.kind === "link") return [place.profileId, place.from, place.to, place.since];
-  if (place.kind === "moved") return [place.kind, place.since, place.before ?? ""];
+/** In a position among the links: the forbidden pairs were sent before. Builds that sent them behind pass over it. */
+const BEHIND_PAIRS = "behind_pairs";
+
+function positionOfLink({ place }: LinkRecord): Position {
+  if (place.kind === "forbidden_pair") {
+    const { forbiddenPairId, since } = place;
+    // A build that sends the pairs behind the links reads it as a link of no profile, and begins with the first one.
+    return since === null ? [forbiddenPairId] : ["", forbiddenPairId, "", since];
+  }
+  if (place.kind === "link") return [place.profileId, place.from, place.to, place.since, BEHIND_PAIRS];
+  if (place.kind === "moved") return [BEHIND_PAIRS, place.since, place.before ?? ""];
   return [place.outcome, place.before ?? ""];
 }
 
-/** Each kind of place has another number of parts. */
+/** Each kind of place has another number of parts, or no profile. */
 function linkPlaceOf(after: Position | null): LinkPlace | null {
   if (after === null) return null;
   const [first, second, third, fourth] = after;
+  if (first === "" && fourth !== undefined) return pairPlaceOf(second, fourth as ChangeId);
   if (fourth !== undefined) {
     const ends = { from: second as Uid, to: third as Uid };
     return { kind: "link", profileId: first as ProfileId, ...ends, since: fourth as ChangeId };
   }
   if (third !== undefined) return { kind: "moved", since: second as ChangeId, before: changeIn(third) };
-  if (second === undefined) return { kind: "forbidden_pair", forbiddenPairId: first as ForbiddenPairId };
+  if (second === undefined) return pairPlaceOf(first, null);
   return { kind: "taken", outcome: first as (typeof TAKING)[number], before: changeIn(second) };
 }
+
+const pairPlaceOf = (id: string | undefined, since: ChangeId | null): LinkPlace => ({
+  kind: "forbidden_pair",
+  forbiddenPairId: id as ForbiddenPairId,
+  since,
+});
 
 const changeIn = (part: string | undefined): ChangeId | null => (part === "" ? null : (part as ChangeId));

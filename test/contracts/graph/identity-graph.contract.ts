@@ -43,6 +43,7 @@ import { identityGraphRevs } from "./identity-graph-revs.contract.js";
 import { identityGraphRules } from "./identity-graph-rules.contract.js";
 import { identityGraphUndo } from "./identity-graph-undo.contract.js";
 import { identityGraphWhole } from "./identity-graph-whole.contract.js";
+import { identityGraphJoinedPairs } from "./undo/joined-pairs.contract.js";
 
 /** The port as a whole. */
 const whole: Contract<IdentityGraph> = {
@@ -106,6 +107,7 @@ const transactions: Contract<IdentityGraph> = {
   ...identityGraphUndo,
   ...identityGraphBorder,
   ...identityGraphWhole,
+  ...identityGraphJoinedPairs,
   ...identityGraphRevs,
 
   "update shows decide what is already there": async ({ port }) => {

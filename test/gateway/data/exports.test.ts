@@ -86,9 +86,9 @@ describe("Exports", () => {
     );
   });
 
-  it("of links have their evidence, then the forbidden pairs; of changes all records; of the catalog all settings", async () => {
+  it("of links have the forbidden pairs, then the links with their evidence; of changes all records; of the catalog all settings", async () => {
     const { event, profileId } = await aWorld();
-    const [link, pair, ...rest] = await exported("links");
+    const [pair, link, ...rest] = await exported("links");
     assert.deepEqual(rest, []);
     assert.deepEqual([link!["type"], link!["profile_id"], link!["event_id"]], ["link", profileId, event["event_id"]]);
     assert.deepEqual([pair!["type"], pair!["from"]], ["forbidden_pair", id("email", "ada@example.com")]);
