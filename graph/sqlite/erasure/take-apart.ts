@@ -22,6 +22,8 @@ export function prepareTakeApart(database: Database, records: ErasureRecords, to
     "DELETE FROM links WHERE a = ?1 AND b IN (SELECT b FROM links WHERE a = ?1 LIMIT ?2)",
     "DELETE FROM links WHERE b = ?1 AND a IN (SELECT a FROM links WHERE b = ?1 LIMIT ?2)",
   ].map((sql) => database.prepare(sql));
+  // Ended with the seal, but for one that the profile does not name: see `PairToForbid`.
+  const pairs = ["a", "b"].map((side) => database.prepare(`DELETE FROM forbidden_pairs WHERE ${side} = ?`));
   const tombOfUid = database.prepare("SELECT tomb FROM tombstones WHERE uid = ?");
   const bury = prepareBury(database);
   const removeMember = database.prepare("DELETE FROM identifiers WHERE id = ?");
@@ -59,6 +61,7 @@ export function prepareTakeApart(database: Database, records: ErasureRecords, to
     redactMentions(asked, work);
     if (work.room <= 0) return;
     bury(erasureId, asked.tomb, uid);
+    for (const side of pairs) side.run([id]);
     removeMember.run([id]);
   };
 

@@ -6,6 +6,7 @@ import { newId, type ChangeId, type Uid, type WorkspaceId } from "../../../../co
 import type { IdentityGraph } from "../../../../core/ports/identity-graph.js";
 import { createIdentity } from "../../../../graph/identity.js";
 import type { Contract } from "../../../support/contract.js";
+import { erase, finish } from "../../../support/identity/erasures.js";
 import { anAssertion, aWorkspace, EVIDENCE, step } from "../../../support/identity/fixtures.js";
 import { aChange, aForbiddenPair, forbid, joined, write, type Pair } from "../../../support/identity/plans.js";
 import { ALL, ann, bob, cat, dan } from "../../../support/identity/snapshots.js";
@@ -156,6 +157,17 @@ export const identityGraphJoinedPairs: Contract<IdentityGraph> = {
     const identity = identityOf(port);
     const { outcome } = await identity.unlink(workspace, { from: ann, to: bob, forbid: true }, UNLINK);
     assert.equal(outcome, "unlinked");
+    await bindsAndCanBeAllowed(identity, workspace, pair);
+  },
+
+  "continueErasure ends a pair that only the other profile names": async ({ port }) => {
+    const identity = identityOf(port);
+    const [workspace, pair] = await namedByOne(port, bob);
+    await finish(port, await erase(port, workspace, bob));
+    assert.deepEqual(await identity.forbiddenPairs(workspace, ALL), []);
+    await identity.assert(workspace, anAssertion(bob));
+    const { outcome } = await identity.unlink(workspace, { from: ann, to: bob, forbid: true }, UNLINK);
+    assert.equal(outcome, "forbidden");
     await bindsAndCanBeAllowed(identity, workspace, pair);
   },
 
