@@ -1,4 +1,4 @@
-import { crc32 } from "node:zlib";
+import { hash } from "node:crypto";
 import { ConfigError } from "../../../core/config.js";
 import { AppError } from "../../../core/errors.js";
 import type { WorkspaceId } from "../../../core/ids.js";
@@ -60,8 +60,11 @@ export async function requireAddresses(home: Client, names: readonly string[]): 
 
 const nameIn = (graph: unknown): string => (typeof graph === "string" ? graph : HOME);
 
-/** Evenly, and a further graph changes the choice of its own share alone. */
-function chosenFor(workspace: WorkspaceId, names: readonly string[]): string {
-  const weighed = names.map((name) => ({ name, weight: crc32(`${name}:${workspace}`) }));
+/**
+ * Evenly, and a further graph changes the choice of its own share alone. By a hash that mixes: checksums of two names differ by the same
+ * bits for every workspace, so one name would mostly win.
+ */
+export function chosenFor(workspace: WorkspaceId, names: readonly string[]): string {
+  const weighed = names.map((name) => ({ name, weight: hash("sha256", `${name}:${workspace}`) }));
   return weighed.reduce((best, one) => (one.weight > best.weight ? one : best)).name;
 }
