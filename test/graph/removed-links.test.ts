@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { exportChanges } from "../../commands/exports/changes.js";
 import type { LinkRecord } from "../../commands/exports/link-records.js";
 import { exportLinks } from "../../commands/exports/links.js";
-import { identifierKey } from "../../core/event/event.js";
+import { identifierKey, type Identifier } from "../../core/event/event.js";
 import type { Identity } from "../../core/identity/api.js";
 import type { Change } from "../../core/identity/model.js";
 import { newId, type ChangeId, type Uid, type WorkspaceId } from "../../core/ids.js";
@@ -192,5 +192,34 @@ describe("Removed links of an import", () => {
         [[revert.changeId, true]],
       );
     }
+  });
+});
+
+describe("Marks of unlinks of an import", () => {
+  const graphOf = useEmbeddedGraph();
+
+  it("stay as they are where the identifier was unlinked here since, and an older one gives way", async () => {
+    const now = { at: EVIDENCE.at + 2_000 };
+    const graph = graphOf();
+    const identity = createIdentity({ graph, timeoutMs: 10_000, now: () => now.at });
+    const { workspace } = await importOf(identity);
+    const [imported] = (await identity.changes(workspace, "unlinked", { limit: 1, before: null })) as [Change];
+    const send = async (at: number): Promise<void> => {
+      const records = [{ identifier: ann, by: imported.changeId, at }];
+      assert.equal(await identity.restore(workspace, { kind: "unlinked", records }), 0);
+    };
+    const ruleFor = async (other: Identifier, at: number): Promise<string | undefined> => {
+      const [result] = await identity.assertAll(workspace, [anEvent([other, ann], at)]);
+      return result!.dropped[0]?.rule;
+    };
+    await send(EVIDENCE.at);
+    await send(EVIDENCE.at + 100);
+    assert.equal(await ruleFor(dan, EVIDENCE.at + 50), "unlinked");
+    await identity.assertAll(workspace, [anEvent([ann, cat], now.at)]);
+    now.at += 1_000;
+    const unlinked = await identity.unlink(workspace, { identifier: ann }, { ...EVIDENCE, source: "unlink" });
+    await send(EVIDENCE.at + 100);
+    assert.ok(await graph.isUnlinkedBy(workspace, identifierKey(workspace, ann), unlinked.changeId!));
+    assert.equal(await ruleFor(dan, now.at - 500), "unlinked", "received before the newer one");
   });
 });
