@@ -59,7 +59,7 @@ export function App(): JSX.Element {
   const ended = known.state === "in" ? known.ended : null;
   return (
     <>
-      {known.state === "in" && <Frame key={known.me.key.key_id} />}
+      {known.state === "in" && <Frame key={known.page} />}
       {known.state === "in" && ended !== null && !isSecretShown && <LoginAgain reason={ended} me={known.me} />}
       {known.state === "out" && <Login reason={known.reason} />}
       {known.state === "unknown" && <Unknown error={error} again={again} />}

@@ -57,8 +57,8 @@ export function Login({ reason }: { readonly reason: string | null }): JSX.Eleme
         reason={reason}
         hint={
           <>
-            Any key that does not only send: an owner makes one under Keys. When the service first started, it showed
-            the owner key, or named the file that holds it. If it is lost, the command{" "}
+            Use any key except a sending key. An owner can create one on the page Keys. When the service first started,
+            it showed the owner key, or named the file that holds it. If it is lost, the command{" "}
             <code class="unbroken">npm run owner-key</code> makes a new one.
           </>
         }
@@ -89,8 +89,9 @@ export function LoginAgain({
           reason={reason}
           hint={
             <>
-              What you wrote is still here. To go on, log in with the same key, <code>{key.name ?? key.key_id}</code> of{" "}
-              {workspace.name}; with another key it is lost.
+              What you wrote is still here. To go on, log in with the key “{key.name ?? key.key_id}”, or with another
+              one of {workspace.name} whose role is {key.role}
+              {key.role !== "owner" && " or higher"}. With any other key it is lost.
             </>
           }
         />

@@ -9,7 +9,8 @@ export type Session =
   /** `reason`: why it ended; null: it never began. */
   | { readonly state: "out"; readonly reason: string | null }
   /** `ended`: why the session is over, while the page still shows a secret or holds work that is not stored; null: it goes on. */
-  | { readonly state: "in"; readonly me: Me; readonly ended: string | null };
+  /** `page` is another one where the page begins anew. */
+  | { readonly state: "in"; readonly me: Me; readonly ended: string | null; readonly page: number };
 
 export const session = createStore<Session>({ state: "unknown" });
 
@@ -47,10 +48,16 @@ async function enter(): Promise<void> {
   const me = await api<Me>("GET", "/v1/me", undefined, { isOfAnyKey: true });
   const last = session.get();
   speakFor(me.key.key_id);
-  session.set({ state: "in", me, ended: null });
-  // The page stays: what it was refused meanwhile is read again.
-  if (last.state === "in" && last.me.key.key_id === me.key.key_id) returns.set(returns.get() + 1);
+  const stays = last.state === "in" && mayGoOn(last.me, me);
+  session.set({ state: "in", me, ended: null, page: stays ? last.page : (pages += 1) });
+  // What it was refused meanwhile is read again.
+  if (stays) returns.set(returns.get() + 1);
 }
+
+let pages = 0;
+/** Whether the page of the first may stay for the second: it shows and holds nothing that is beyond that key. A key that was revoked cannot come back. */
+const mayGoOn = (before: Me, now: Me): boolean =>
+  before.workspace.workspace_id === now.workspace.workspace_id && atLeast(now.key.role, before.key.role);
 
 /** The person gives up the work that a page holds, instead of logging in again. */
 export function giveUp(): void {

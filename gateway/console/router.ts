@@ -83,12 +83,12 @@ function login(keys: ConsoleKeys, authenticator: ConsoleDeps["authenticator"]): 
       request,
       response,
       given.trim(),
-      "This key is not right, or it was revoked.",
+      "This key does not exist, or it was revoked.",
     );
     if (key.send !== null)
       throw new AppError(
         "insufficient_scope",
-        "This key may only send. Log in with a key that has a role and no send.",
+        "This key can only send events. Log in with a viewer, editor, admin or owner key.",
       );
     // Its session would be over at once.
     if (key.successor !== null)

@@ -14,7 +14,7 @@ describeConsole("the session", (console) => {
     await field.focus();
     await page.keyboard.type("onym_nothing");
     await page.keyboard.press("Enter");
-    await page.getByText("This key is not right").waitFor();
+    await page.getByText("This key does not exist").waitFor();
     // A browser tells of each refused request.
     assert.equal(wrongs.length, 1);
     (wrongs as string[]).splice(0);
@@ -121,7 +121,7 @@ describeConsole("the session", (console) => {
       await page.evaluate(DRAWN);
       return (await page.getByRole("region", { name: label }).textContent({ timeout: 5_000 }))!.trim();
     };
-    const keep = (page: Page) => page.getByRole("button", { name: "I have kept it" });
+    const keep = (page: Page) => page.getByRole("button", { name: "I have saved it" });
 
     it("leaves the secret of a webhook on the page, also after another log-in, until it is kept", async () => {
       const workspace = await console().app.workspace("Corner shop");
@@ -129,7 +129,7 @@ describeConsole("the session", (console) => {
       const { page, wrongs } = await console().open(workspace, { path: "/webhooks" });
       await page.getByRole("button", { name: "New webhook" }).first().click();
       await page.getByLabel("Address").fill("https://hooks.example.com");
-      await page.getByRole("button", { name: "Make the webhook" }).click();
+      await page.getByRole("button", { name: "Create", exact: true }).click();
       await keep(page).waitFor();
       const secret = await textOf(page, "the secret");
       assert.match(secret, SECRET);
@@ -153,7 +153,7 @@ describeConsole("the session", (console) => {
       await page.route("**/console/session", (route) => route.abort());
       await page.route("**/v1/keys", (route) => route.abort());
       await page.getByRole("button", { name: "New key" }).click();
-      await page.getByRole("button", { name: "Make the key" }).click();
+      await page.getByRole("button", { name: "Create", exact: true }).click();
       const banner = page.getByText("The service does not answer. This page").first();
       await banner.waitFor();
       await page.getByRole("button", { name: "Cancel" }).click();
@@ -176,7 +176,7 @@ describeConsole("the session", (console) => {
 
     it("leaves the key of a sender on the page until the person goes to another one", async () => {
       const { page, wrongs } = await console().open(await console().app.workspace(), { path: "/start" });
-      await page.getByRole("button", { name: "Make a key" }).click();
+      await page.getByRole("button", { name: "Create a key" }).click();
       await page.getByText("The key is shown once").waitFor();
       const key = await textOf(page, "the key");
       assert.match(key, SECRET);
