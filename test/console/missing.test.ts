@@ -5,7 +5,7 @@ const NONE = "01900000-0000-7000-8000-000000000000";
 /** Each address of something, what it says where there is no such thing, and the way back. */
 const PAGES = [
   [`/profiles/${NONE}`, "profile", "Search for somebody", "#/search"],
-  [`/events/${NONE}`, "event", "See what comes in", "#/live"],
+  [`/events/${NONE}`, "event", "Open live events", "#/live"],
   [`/changes/${NONE}`, "change", "All changes", "#/changes"],
   ["/schemas/no_such_schema", "schema", "All schemas", "#/schemas"],
   [`/audiences/${NONE}`, "audience", "All audiences", "#/audiences"],
@@ -13,7 +13,7 @@ const PAGES = [
   [`/erasures/${NONE}`, "erasure", "All erasures", "#/erasures"],
   // An address that was cut off.
   ["/profiles/01900000", "profile", "Search for somebody", "#/search"],
-  ["/events/01900000", "event", "See what comes in", "#/live"],
+  ["/events/01900000", "event", "Open live events", "#/live"],
   ["/changes/01900000", "change", "All changes", "#/changes"],
   ["/audiences/01900000", "audience", "All audiences", "#/audiences"],
   ["/erasures/01900000", "erasure", "All erasures", "#/erasures"],

@@ -133,6 +133,28 @@ describeConsole("what is refused", (console) => {
     await page.locator(".live-row").waitFor();
   });
 
+  it("leads from Live events to its dead letter where it is kept", async () => {
+    const workspace = await fresh();
+    await settings(workspace, { keep_rejects: true });
+    const schemaId = await workspace.schema();
+    const { page } = await console().open(workspace, { path: "/live", as: "admin" });
+    await page.getByText("Watching").waitFor();
+    await workspace.collect(schemaId, { email: 7 });
+    await letters(workspace, 1);
+    await page.locator(".live-row").click();
+    assert.equal(await page.getByText("not stored: it was refused").count(), 0);
+    await page.locator(".live-more").getByRole("link", { name: "dead letters" }).click();
+    await page.getByRole("button", { name: "Details" }).click();
+    const dialog = page.getByRole("dialog", { name: "Dead letter" });
+    await dialog.getByRole("link", { name: "Check against the schema" }).waitFor();
+    await dialog.getByRole("button", { name: "Replay" }).click();
+    await page.getByRole("dialog", { name: "Nothing can be queued again" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Details" }).click();
+    await dialog.getByRole("link", { name: "Check against the schema" }).click();
+    await page.getByRole("tab", { name: "Check an event", selected: true }).waitFor();
+  });
+
   it("names its schema, and leads there only where there is one", async () => {
     const workspace = await fresh();
     await settings(workspace, { keep_rejects: true });
@@ -160,7 +182,7 @@ describeConsole("what is refused", (console) => {
     const { page, look } = await console().open(workspace, { path: "/dead-letters", as: "admin" });
     await page.getByRole("button", { name: "Replay all" }).click();
     const told = page.getByRole("dialog", { name: "Nothing can be queued again" });
-    await told.getByText("2 letters: refused again by the schemas and settings of now.").waitFor();
+    await told.getByText("2 letters: refused again by the current schemas and settings.").waitFor();
     await told.getByText("email must be string").waitFor();
     assert.equal(await told.getByRole("button", { name: /^Replay/ }).count(), 0);
     await look("replays-nothing");

@@ -39,12 +39,17 @@ interface Reasons {
   readonly isAll: boolean;
 }
 
-async function readReasons(state: string | null, keyId: string, signal: AbortSignal): Promise<Reasons> {
+async function readReasons(
+  state: string | null,
+  keyId: string,
+  eventId: string,
+  signal: AbortSignal,
+): Promise<Reasons> {
   const counts = new Map<string, number>();
   let cursor: string | null = null;
   let seen = 0;
   do {
-    const query = queryOf({ state, key_id: keyId, limit: 100, cursor });
+    const query = queryOf({ state, key_id: keyId, event_id: eventId, limit: 100, cursor });
     const page: { readonly dead_letters: readonly DeadLetter[]; readonly next_cursor: string | null } = await api(
       "GET",
       `/v1/dead-letters${query}`,
@@ -59,9 +64,9 @@ async function readReasons(state: string | null, keyId: string, signal: AbortSig
 }
 
 /** Of the newest ones: how many there are for each reason; those of before stay until the next are here. */
-function useReasons(state: string | null, keyId: string) {
-  const { data, error, again } = useAnswer(JSON.stringify([state, keyId]), (signal) =>
-    readReasons(state, keyId, signal),
+function useReasons(state: string | null, keyId: string, eventId: string) {
+  const { data, error, again } = useAnswer(JSON.stringify([state, keyId, eventId]), (signal) =>
+    readReasons(state, keyId, eventId, signal),
   );
   const known = useRef<Reasons | null>(null);
   known.current = data ?? known.current;
@@ -84,16 +89,19 @@ export function Page({ query }: PageProps): JSX.Element {
   const ofState = state === "all" ? null : state;
   const reason = query.get("reason") ?? "";
   const [keyId, schema] = [query.get("key_id") ?? "", query.get("schema") ?? ""];
-  const { groups, error, again } = useReasons(ofState, keyId);
-  const path = `/v1/dead-letters${queryOf({ state: ofState, reason, key_id: keyId })}`;
+  const eventId = query.get("event_id") ?? "";
+  const { groups, error, again } = useReasons(ofState, keyId, eventId);
+  const path = `/v1/dead-letters${queryOf({ state: ofState, reason, key_id: keyId, event_id: eventId })}`;
   const letters = useOfSchema(usePages<DeadLetter>(path, "dead_letters"), schema);
   const [opened, setOpened] = useState<string | null>(null);
   const [replaying, setReplaying] = useState<Wanted | null>(null);
   const [left, setLeft] = useState<Replayed | null>(null);
   const show = (change: Readonly<Record<string, string>>): void =>
-    go(href("/dead-letters", {}, { state, reason, key_id: keyId, schema, ...change }), { replace: true });
-  const isSome = keyId !== "" || schema !== "";
-  /** A replay knows of keys and schemas nothing. */
+    go(href("/dead-letters", {}, { state, reason, key_id: keyId, event_id: eventId, schema, ...change }), {
+      replace: true,
+    });
+  const isSome = keyId !== "" || schema !== "" || eventId !== "";
+  /** A replay knows nothing of keys, events and schemas. */
   const shown = (): Wanted =>
     isSome
       ? {
@@ -135,6 +143,11 @@ export function Page({ query }: PageProps): JSX.Element {
             Key <KeyName id={keyId} />
           </Button>
         )}
+        {eventId !== "" && (
+          <Button icon="close" onClick={() => show({ event_id: "" })}>
+            Event {shorten(eventId)}
+          </Button>
+        )}
         {schema !== "" && (
           <Button icon="close" onClick={() => show({ schema: "" })}>
             Schema {shorten(schema)}
@@ -158,7 +171,7 @@ export function Page({ query }: PageProps): JSX.Element {
                 {groups.isAll ? "" : "+"}
               </span>
               <span class="note">
-                {times === 1 ? "letter" : "letters"}: show {name === reason ? "all again" : "only these"}
+                {times === 1 ? "dead letter" : "dead letters"}. {name === reason ? "Show all again" : "Show only these"}
               </span>
             </button>
           ))}
@@ -221,7 +234,16 @@ export function Page({ query }: PageProps): JSX.Element {
           ]}
         />
       </Card>
-      {opened !== null && <Letter id={opened} onClose={() => setOpened(null)} />}
+      {opened !== null && (
+        <Letter
+          id={opened}
+          onClose={() => setOpened(null)}
+          onReplay={() => {
+            setOpened(null);
+            setReplaying({ dead_letter_ids: [opened] });
+          }}
+        />
+      )}
       {replaying !== null && (
         <Replay
           wanted={replaying}

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { ErrorItem } from "../../api/types.js";
 import { Errors, Badge, count, Facts, Id, KeyId, Message, Sent, Time, type Tone, visible } from "../../ui/kit.js";
-import { NO_SCHEMA } from "./refused.js";
+import { NO_SCHEMA, Unstored } from "./refused.js";
 
 export type Verdict = "accepted" | "marked" | "quarantined" | "refused";
 
@@ -74,7 +74,7 @@ export function Row({
               [
                 "Event",
                 entry.event_id === null ? (
-                  "not stored: it was refused"
+                  <Unstored key="u" code={code} keyId={entry.key_id} />
                 ) : (
                   <Id key="e" id={entry.event_id} href={`#/events/${entry.event_id}`} what="the event id" />
                 ),

@@ -70,6 +70,20 @@ export interface Refusals {
   readonly code: string | null;
 }
 
+/** What became of an event that was refused for this reason. It may have come before the setting was on. */
+export function Unstored({ code, keyId }: { readonly code: string | null; readonly keyId: string }): JSX.Element {
+  const settings = useQuery<SdkSettings>(SETTINGS);
+  const mayRead = useMay("admin");
+  if (settings.data?.keep_rejects !== true || code === null || !KEPT.has(code)) return <>not stored: it was refused</>;
+  const letters = href("/dead-letters", {}, { reason: "rejected", key_id: keyId });
+  return (
+    <span>
+      refused; kept among the {mayRead ? <a href={letters}>dead letters</a> : "dead letters"} if “{KEEP_REFUSED}” was on
+      when it came
+    </span>
+  );
+}
+
 /** Answers where these refusals can be seen: among the dead letters if they are kept and one may see them, else in Live events. */
 export function useRefusedHref(): (refusals: Refusals) => string {
   const settings = useQuery<SdkSettings>(SETTINGS);

@@ -3,6 +3,7 @@ import { useQuery } from "../../api/hooks.js";
 import { withPayload } from "../../api/raw.js";
 import type { PageProps } from "../../state/pages.js";
 import { href } from "../../state/router.js";
+import { useMay } from "../../state/session.js";
 import {
   Badge,
   Card,
@@ -25,15 +26,34 @@ import { Name, visible } from "./parts/text.js";
 const STATUSES: Readonly<Record<Event["status"], { readonly tone: Tone; readonly means: string }>> = {
   folded: { tone: "good", means: "its data was added to the profile" },
   stored: { tone: "info", means: "it is kept, and its data is in no profile so far" },
-  dead: { tone: "bad", means: "it could not be processed: the dead letters say why" },
+  dead: { tone: "bad", means: "it could not be processed" },
   dropped: { tone: "neutral", means: "nothing of it is kept" },
 };
 
-export const StatusBadge = ({ of }: { readonly of: Event["status"] }): JSX.Element => (
-  <span title={STATUSES[of].means}>
-    <Badge tone={STATUSES[of].tone}>{of}</Badge>
-  </span>
-);
+/** What the other pages call an event that is dead for this reason. */
+const DEAD: Readonly<Record<string, { readonly name: string; readonly tone: Tone; readonly means: string }>> = {
+  quarantined: { name: "quarantined", tone: "violet", means: "it was set aside, and comes into a profile by a replay" },
+  rejected: { name: "refused", tone: "bad", means: "it was refused, and is kept for a replay" },
+};
+const stateOf = ({ status, reason }: Pick<Event, "status" | "reason">) =>
+  (status === "dead" ? DEAD[reason ?? ""] : undefined) ?? { name: status, ...STATUSES[status] };
+
+export const StatusBadge = ({ of }: { readonly of: Pick<Event, "status" | "reason"> }): JSX.Element => {
+  const { name, tone, means } = stateOf(of);
+  return (
+    <span title={means}>
+      <Badge tone={tone}>{name}</Badge>
+    </span>
+  );
+};
+
+/** Of an event that is dead: leads to what says why. */
+export function LetterLink({ of }: { readonly of: Pick<Event, "status" | "event_id"> }): JSX.Element | null {
+  const mayRead = useMay("admin");
+  if (of.status !== "dead") return null;
+  if (!mayRead) return <span>Its dead letter, which an admin can open, says why.</span>;
+  return <a href={href("/dead-letters", {}, { state: "all", event_id: of.event_id })}>Open its dead letter</a>;
+}
 
 const REASONS: Readonly<Record<string, ComponentChildren>> = {
   not_unified: (
@@ -72,7 +92,7 @@ export function Page({ params }: PageProps): JSX.Element {
         {...event}
         lines={12}
         missing={
-          <Missing what="event" icon="live" back={["#/live", "See what comes in"]}>
+          <Missing what="event" icon="live" back={["#/live", "Open live events"]}>
             No event of this workspace has this id, its retention is over, or it is not processed yet. The id in an
             address must be whole.
           </Missing>
@@ -92,9 +112,12 @@ const Shown = ({ of }: { readonly of: Event }): JSX.Element => (
           [
             "State",
             <span key="s" class="row">
-              <StatusBadge of={of.status} />
-              <span class="sentence">{STATUSES[of.status].means}.</span>
-              {of.reason !== null && <span class="break">{REASONS[of.reason] ?? visible(of.reason)}</span>}
+              <StatusBadge of={of} />
+              <span class="sentence">{stateOf(of).means}.</span>
+              {of.reason !== null && stateOf(of).name === of.status && (
+                <span class="break">{REASONS[of.reason] ?? visible(of.reason)}</span>
+              )}
+              <LetterLink of={of} />
             </span>,
           ],
           [

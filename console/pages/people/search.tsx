@@ -20,7 +20,7 @@ import {
   TextField,
   Time,
 } from "../../ui/kit.js";
-import { StatusBadge } from "./event.js";
+import { LetterLink, StatusBadge } from "./event.js";
 import { find, VALUE_MAX } from "./find.js";
 import { useNamespaces } from "./parts/choose.js";
 import { OutcomeBadge } from "./parts/evidence.js";
@@ -87,14 +87,14 @@ function Result({ of }: { readonly of: string }): JSX.Element {
           title="Nobody is known by this"
           action={
             <>
-              <LinkButton href="#/stats">What was refused</LinkButton>
-              <LinkButton href="#/live">See what comes in</LinkButton>
+              <LinkButton href="#/stats">Open statistics</LinkButton>
+              <LinkButton href="#/live">Open live events</LinkButton>
             </>
           }
         >
-          <bdi class="break">{brief(of)}</bdi> was looked up in all {names?.length ?? 0} namespaces, exactly as it
-          stands. Look for a letter too many, or for the spelling that the sender uses. No profile comes from an event
-          that was refused, or whose schema has no <a href="#/datasets">dataset</a> that is folded.
+          <bdi class="break">{brief(of)}</bdi> was looked up in all {names?.length ?? 0} namespaces, as it stands,
+          e-mail addresses and phone numbers in any spelling. Check the spelling. Events that were refused, or whose
+          schema has no <a href="#/datasets">dataset</a> that is folded, do not create profiles.
         </Empty>
       </Card>
     );
@@ -111,7 +111,8 @@ function Result({ of }: { readonly of: string }): JSX.Element {
           actions={<LinkButton href={href("/events/:id", { id: event.event_id })}>Open the event</LinkButton>}
         >
           <p class="row">
-            <StatusBadge of={event.status} /> {visible(event.schema_id)}, <Time at={event.received_at} />
+            <StatusBadge of={event} /> {visible(event.schema_id)}, <Time at={event.received_at} />
+            <LetterLink of={event} />
           </p>
         </Card>
       )}

@@ -71,7 +71,7 @@ describeConsole("search", (console) => {
     const { page, look } = await console().open(await console().app.workspace(), { path: "/search?q=nobody" });
     await page.getByText("Nobody is known by this").waitFor();
     await page.getByText("No profile comes from an event that was refused").waitFor();
-    assert.equal(await page.getByRole("link", { name: "What was refused" }).getAttribute("href"), "#/stats");
+    assert.equal(await page.getByRole("link", { name: "Open statistics" }).getAttribute("href"), "#/stats");
     await look("people-search-nobody");
   });
 

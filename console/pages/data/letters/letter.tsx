@@ -6,12 +6,14 @@ import type { ErrorItem } from "../../../api/types.js";
 import { href } from "../../../state/router.js";
 import {
   Badge,
+  Button,
   Dialog,
   Empty,
   Errors,
   Facts,
   Id,
   KeyId,
+  LinkButton,
   Loaded,
   Message,
   Sent,
@@ -53,11 +55,48 @@ export function SchemaLink({
   );
 }
 
+/** Where the cause is mended; null: nobody knows. */
+function Cause({ of: { reason, schema_id: id, errors } }: { readonly of: WholeLetter }): JSX.Element | null {
+  const isPlan = reason === "quarantined";
+  const isSchema = id !== null && !UNNAMED.has(id) && !errors.some(isUnregistered) && errors.length > 0;
+  return (
+    <>
+      {isPlan && <LinkButton href="#/settings">Settings of the tracking plan</LinkButton>}
+      {isSchema && (
+        <LinkButton href={href("/schemas/:id", { id }, { tab: "check" })}>Check against the schema</LinkButton>
+      )}
+    </>
+  );
+}
+
 /** All that is known of one, over the list. */
-export function Letter({ id, onClose }: { readonly id: string; readonly onClose: () => void }): JSX.Element {
+export function Letter({
+  id,
+  onClose,
+  onReplay,
+}: {
+  readonly id: string;
+  readonly onClose: () => void;
+  readonly onReplay: () => void;
+}): JSX.Element {
   const letter = useQuery<WholeLetter>(`/v1/dead-letters/${id}`, { read: withPayload });
   return (
-    <Dialog title="Dead letter" isLarge onClose={onClose}>
+    <Dialog
+      title="Dead letter"
+      isLarge
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>Close</Button>
+          {letter.data !== null && <Cause of={letter.data} />}
+          {letter.data?.state === "open" && (
+            <Button kind="primary" icon="replay" onClick={onReplay}>
+              Replay…
+            </Button>
+          )}
+        </>
+      }
+    >
       <Loaded
         {...letter}
         lines={10}
@@ -82,7 +121,7 @@ export function Letter({ id, onClose }: { readonly id: string; readonly onClose:
                 ["Event", whole.event_id === null ? "none" : <Id key="e" id={whole.event_id} what="the event id" />],
                 ["Key", whole.key_id === null ? "unknown" : <KeyId key="k" id={whole.key_id} />],
                 ["Received", whole.received_at === null ? "unknown" : <Time key="t" at={whole.received_at} isExact />],
-                ["Set aside", <Time key="b" at={whole.at} isExact />],
+                ["When", <Time key="b" at={whole.at} isExact />],
                 ["Letter", <Id key="i" id={whole.dead_letter_id} what="the id of the dead letter" isWhole />],
               ]}
             />

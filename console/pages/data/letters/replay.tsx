@@ -110,7 +110,7 @@ function sayGone(gone: number, isLost: boolean): string | null {
 }
 
 const WHY: Readonly<Record<string, string>> = {
-  refused: "refused again by the schemas and settings of now",
+  refused: "refused again by the current schemas and settings",
   idempotency_mismatch: "another event with the same idempotency key is stored",
   erased: "the event was erased",
   expired: "the event is older than the retention of its dataset",
@@ -137,7 +137,10 @@ export function Left({
   for (const { why } of skipped) counts.set(why, (counts.get(why) ?? 0) + 1);
   const errors = new Map<string, ErrorItem>();
   for (const one of skipped.flatMap((letter) => letter.errors)) errors.set(`${one.path} ${one.message}`, one);
-  const told = replayed === 0 ? "Nothing was queued again" : `${count(replayed, "letter")} queued again, not all`;
+  const told =
+    replayed === 0
+      ? "Nothing was queued again"
+      : `${showNumber(replayed)} of ${count(replayed + skipped.length, "letter")} queued again`;
   return (
     <Dialog
       title={title ?? told}
@@ -170,7 +173,7 @@ export function Left({
         )}
         {errors.size > ERRORS_MAX && <span>{showNumber(errors.size - ERRORS_MAX)} more errors.</span>}
       </Message>
-      {errors.size > 0 && <p>Mend the schema, the tracking plan or the settings, then replay.</p>}
+      {errors.size > 0 && <p>Fix the schema, the tracking plan or the settings, then replay.</p>}
     </Dialog>
   );
 }

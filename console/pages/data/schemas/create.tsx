@@ -18,7 +18,7 @@ import {
   TextField,
   wrongOf,
 } from "../../../ui/kit.js";
-import { jsonProblem, SchemaEditor } from "./editor.js";
+import { CORRECT, jsonProblem, SchemaEditor } from "./editor.js";
 
 const EXAMPLE = JSON.stringify(
   {
@@ -63,6 +63,7 @@ export function Page(): JSX.Element {
   const [text, setText] = useState(EXAMPLE);
   const [compatibility, setCompatibility] = useState("backward");
   const [isFolded, setFolded] = useState(true);
+  const [isRefused, setRefused] = useState(false);
   const registered = useRef<{ readonly body: string; readonly made: Schema } | null>(null);
   const storing = useAction(async () => {
     const head = { ...(id.trim() !== "" && { schema_id: id.trim() }), compatibility };
@@ -101,7 +102,13 @@ export function Page(): JSX.Element {
             hint="Senders name it in schema_id. If it is empty, one is generated."
             wrong={wrongOf(storing.error, "schema_id")}
           />
-          <SchemaEditor text={text} onInput={setText} path="/v1/schemas" compatibility={compatibility}>
+          <SchemaEditor
+            text={text}
+            onInput={setText}
+            path="/v1/schemas"
+            compatibility={compatibility}
+            onJudged={setRefused}
+          >
             {isExample && (
               <p class="soft small">
                 This is an example: put the fields of your own events in the place of its fields.
@@ -122,7 +129,9 @@ export function Page(): JSX.Element {
               type="submit"
               isBusy={storing.isBusy}
               disabled={jsonProblem(text) !== null}
-              needs={isExample && id.trim() === "" ? "Enter a schema id, or change the example" : null}
+              needs={
+                isExample && id.trim() === "" ? "Enter a schema id, or change the example" : isRefused ? CORRECT : null
+              }
             >
               Register
             </Button>

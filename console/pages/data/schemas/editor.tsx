@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { useAnswer } from "../../../api/answer.js";
-import { api } from "../../../api/http.js";
+import { api, ApiError } from "../../../api/http.js";
 import type { Schema } from "../../../api/records.js";
 import type { ErrorItem } from "../../../api/types.js";
 import { AreaField, Badge, Failure, Message } from "../../../ui/kit.js";
@@ -37,7 +37,31 @@ export interface EditorProps {
   readonly after?: number;
   /** Hears of each trial which version it would become. */
   readonly onTried?: (version: number) => void;
+  /** Hears whether the service would refuse the text as it stands; while that is not known, not. */
+  readonly onJudged?: (isRefused: boolean) => void;
   readonly children?: ComponentChildren;
+}
+
+/** What a form needs while the service would refuse its text. */
+export const CORRECT = "Correct the schema first";
+const JUDGED: ReadonlySet<string> = new Set([
+  "validation_failed",
+  "invalid_schema",
+  "incompatible_schema",
+  "schema_too_expensive",
+]);
+const isJudged = (error: unknown): error is ApiError => error instanceof ApiError && JUDGED.has(error.problem.code);
+
+const NO_WAY = "matches none of the schemas in anyOf";
+/** Where a place can be written in several ways, the first error alone: the other ways' errors contradict it. */
+function inOneWay(error: unknown): unknown {
+  if (!isJudged(error)) return error;
+  const { problem, retryAfter } = error;
+  const ways = new Set(problem.errors?.flatMap(({ path, message }) => (message === NO_WAY ? [path] : [])));
+  const errors = problem.errors?.filter(
+    ({ path }, i, all) => !ways.has(path) || all.findIndex((one) => one.path === path) === i,
+  );
+  return new ApiError({ ...problem, ...(errors !== undefined && { errors }) }, retryAfter);
 }
 
 /** A text area whose schema is tried out while it is written: nothing is stored. */
@@ -48,6 +72,7 @@ export function SchemaEditor({
   compatibility,
   after,
   onTried,
+  onJudged,
   children,
 }: EditorProps): JSX.Element {
   const problem = jsonProblem(text);
@@ -60,11 +85,12 @@ export function SchemaEditor({
   useEffect(() => {
     if (trial !== null) onTried?.(trial.version);
   }, [trial]);
+  useEffect(() => onJudged?.(isJudged(error)), [error]);
   return (
     <div class="stack">
       <AreaField label="JSON Schema" isCode rows={rowsOf(text)} value={text} onInput={onInput} wrong={problem} />
       {children}
-      {error !== null && <Failure error={error} />}
+      {error !== null && <Failure error={inOneWay(error)} />}
       {trial !== null && <Tried trial={trial} />}
     </div>
   );

@@ -28,14 +28,14 @@ import "../../../styles/schemas.css";
 import { CheckEvent } from "./check.js";
 import { CompatibilityField } from "./create.js";
 import { diff, foldSame } from "./diff.js";
-import { jsonProblem, SchemaEditor } from "./editor.js";
+import { CORRECT, jsonProblem, SchemaEditor } from "./editor.js";
 
-export function Page({ params }: PageProps): JSX.Element {
+export function Page({ params, query }: PageProps): JSX.Element {
   const id = params["id"]!;
   const path = `/v1/schemas/${encodeURIComponent(id)}`;
   const schema = useQuery<Schema>(path);
   const versions = useWhole<Schema>(`${path}/versions?limit=100`, "schemas");
-  const [tab, setTab] = useState("schema");
+  const [tab, setTab] = useState(query.get("tab") ?? "schema");
   const mayEdit = useMay("admin");
   const mayCheck = useMay("editor");
   const reload = (): void => {
@@ -142,6 +142,7 @@ function Edit({
   const isAsBefore = text === before && compatibility === base.compatibility;
   const setText = (next: string): void => change({ text: next });
   const [isHeld, setHeld] = useState(false);
+  const [isRefused, setRefused] = useState(false);
   /** What was sent, and its answer lost. */
   const lost = useRef<readonly (typeof values)[]>([]);
   const storing = useAction(async (sent: typeof values) => {
@@ -188,6 +189,7 @@ function Edit({
           compatibility={compatibility}
           after={latest.version}
           onTried={(version) => version > latest.version + 1 && onStale()}
+          onJudged={setRefused}
         />
         <CompatibilityField value={compatibility} onChange={(next) => change({ compatibility: next })} />
         {latest.version > begun.current && (
@@ -204,7 +206,7 @@ function Edit({
             type="submit"
             isBusy={storing.isBusy}
             disabled={jsonProblem(text) !== null}
-            needs={text === before ? "Change the schema first" : null}
+            needs={text === before ? "Change the schema first" : isRefused ? CORRECT : null}
           >
             Register the version
           </Button>

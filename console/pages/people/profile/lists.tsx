@@ -27,7 +27,7 @@ export function Events({ of }: { readonly of: string }): JSX.Element {
         keyOf={({ event_id: id }) => id}
         isSelected={({ event_id: id }) => id === opened}
         empty={
-          <Empty icon="live" title="No events" action={<LinkButton href="#/live">See what comes in</LinkButton>}>
+          <Empty icon="live" title="No events" action={<LinkButton href="#/live">Open live events</LinkButton>}>
             Identifiers were linked, and no event was folded into this profile so far: none added its data to it.
           </Empty>
         }
@@ -48,7 +48,7 @@ export function Events({ of }: { readonly of: string }): JSX.Element {
               </span>
             ),
           },
-          { name: "State", show: ({ status }) => <StatusBadge of={status} /> },
+          { name: "State", show: (event) => <StatusBadge of={event} /> },
           {
             name: "Event",
             show: ({ event_id: id }) => <Id id={id} href={href("/events/:id", { id })} what="the event id" />,
@@ -94,7 +94,7 @@ export function Identifiers({ of }: { readonly of: string }): JSX.Element {
                       href={hrefOfUndo({ kind: "identifier", identifier: { namespace, value } })}
                       label={`Unlink from all others: this ${namespace}`}
                     >
-                      Unlink from all
+                      Unlink
                     </LinkButton>
                   ),
                 },
