@@ -27,7 +27,7 @@ describeConsole("buttons that take something away", (console) => {
       [`/profiles/${profileId}?tab=identifiers`, "link", "Unlink from all others: this user_id", "Save as a file"],
       ["/erasures", "button", "Erase a person…", "Check"],
       [`/why?${why}`, "link", "Unlink step 1", "See the graph"],
-      [`/undo?what=pair&${pair}`, "button", "Unlink…", "Leave it"],
+      [`/undo?what=pair&${pair}`, "button", "Unlink…", "Cancel"],
     ] as const;
     for (const [path, role, risky, harmless] of pages) {
       await go(path);

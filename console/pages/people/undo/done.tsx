@@ -6,7 +6,7 @@ import { Card, count } from "../../../ui/kit.js";
 import { ChangeLink } from "../parts/evidence.js";
 import type { Identifier } from "../parts/records.js";
 import { NAMED_MAX, Refs } from "./pictures.js";
-import { KeepApart } from "./apart.js";
+import { AfterUnlink } from "./device.js";
 import { hrefOfUndo, wantedApart, type Preview, type Undone, type UndoRequest } from "./request.js";
 
 const SHOWN_MAX = 10;
@@ -43,7 +43,7 @@ export function Done({
         {all > shown.length && (
           <p class="soft small">and {count(all - shown.length, "more profile", "more profiles")}</p>
         )}
-        {!isForbidden && wanted !== null && <KeepApart two={wanted} />}
+        {!isForbidden && wanted !== null && <AfterUnlink two={wanted} />}
         {all > before && !isForbidden && <Again request={request} />}
       </div>
     </Card>

@@ -4,23 +4,13 @@ import { useAnswer } from "../../../api/answer.js";
 import { ApiError, AwayError } from "../../../api/http.js";
 import type { PageProps } from "../../../state/pages.js";
 import { go } from "../../../state/router.js";
-import {
-  Bones,
-  Button,
-  Card,
-  Confirm,
-  count,
-  Empty,
-  Failure,
-  LinkButton,
-  Message,
-  PageFrame,
-} from "../../../ui/kit.js";
+import { Bones, Button, Card, Confirm, count, Failure, LinkButton, Message, PageFrame } from "../../../ui/kit.js";
 import { ChangeLink, RULES } from "../parts/evidence.js";
 import { Pair } from "../parts/text.js";
 import { UndoneBy } from "../parts/undone.js";
 import { KeepApart } from "./apart.js";
 import { Ask } from "./ask.js";
+import { Blank, isToForbid, NoPair } from "./blank.js";
 import { Done } from "./done.js";
 import { Held, Still } from "./held.js";
 import { Pictures } from "./pictures.js";
@@ -39,8 +29,12 @@ import { What } from "./what.js";
 
 export const Page = ({ query }: PageProps): JSX.Element => (
   <PageFrame
-    title="Undo"
-    intro="Undo a merge, or another change. First a preview shows who would be who; nothing is written before you confirm it."
+    title={isToForbid(query) ? "Keep two identifiers apart" : "Undo"}
+    intro={
+      isToForbid(query)
+        ? "Forbid a pair, so that nothing may bring the two into one profile. First a preview shows what changes; nothing is written before you confirm it."
+        : "Undo a merge, or another change. First a preview shows who would be who; nothing is written before you confirm it."
+    }
   >
     <Asked key={query.toString()} query={query} />
   </PageFrame>
@@ -60,19 +54,16 @@ function Asked({ query }: { readonly query: URLSearchParams }): JSX.Element {
         onChange={setForm}
         onSubmit={(next) => (asked !== null && !isChanged ? setLooks(looks + 1) : go(hrefOfUndo(next)))}
       />
-      {asked !== null ? <Undoing key={looks} request={asked} isChanged={isChanged} /> : <Blank />}
+      {asked !== null ? (
+        <Undoing key={looks} request={asked} isChanged={isChanged} />
+      ) : isToForbid(query) ? (
+        <NoPair />
+      ) : (
+        <Blank />
+      )}
     </>
   );
 }
-
-const Blank = (): JSX.Element => (
-  <Card>
-    <Empty icon="undo" title="Enter what to undo" action={<LinkButton href="#/changes">To the changes</LinkButton>}>
-      Enter two identifiers that are not one person, one identifier that belongs to nobody, or the id of a change. You
-      can also come here from a profile’s identifiers, its identity graph or a change; then the form is filled in.
-    </Empty>
-  </Card>
-);
 
 /** What came of acting on a preview. */
 type Acted =
@@ -83,8 +74,14 @@ type Acted =
   | { readonly at: "done"; readonly preview: Preview; readonly undone: Undone };
 
 const VERBS = { change: "Revert", identifier: "Unlink", pair: "Unlink" } as const;
-const verbOf = (request: UndoRequest): string =>
-  request.kind === "pair" && request.isForbidden ? "Unlink and forbid" : VERBS[request.kind];
+const verbOf = (request: UndoRequest, preview: Preview): string =>
+  request.kind === "pair" && request.isForbidden
+    ? areTwo(preview)
+      ? "Forbid"
+      : "Unlink and forbid"
+    : VERBS[request.kind];
+/** Nothing is to be unlinked: the pair is only forbidden. */
+const areTwo = ({ outcome }: Preview): boolean => outcome === "forbidden";
 
 function Undoing({
   request,
@@ -155,14 +152,21 @@ function Undoing({
         foot={
           <>
             <Button kind="risky" icon="undo" onClick={() => setAsking(true)}>
-              {verbOf(request)}
+              {verbOf(request, preview)}
             </Button>
-            <LinkButton href="#/undo">Leave it</LinkButton>
+            <LinkButton href="#/undo">Cancel</LinkButton>
           </>
         }
       >
         <div class="stack">
-          <Pictures request={request} preview={preview} />
+          {areTwo(preview) && request.kind === "pair" ? (
+            <Message tone="good">
+              <strong>They are two already. From now on they stay two.</strong>
+              <Pair from={request.from} to={request.to} isWhole />
+            </Message>
+          ) : (
+            <Pictures request={request} preview={preview} />
+          )}
           <Still
             path={preview.still_joined_by ?? null}
             isPartial={preview.partial}
@@ -173,15 +177,16 @@ function Undoing({
       </Card>
       {isAsking && (
         <Confirm
-          title={`${verbOf(request)}?`}
-          verb={verbOf(request)}
+          title={`${verbOf(request, preview)}?`}
+          verb={verbOf(request, preview)}
           isDanger
           onClose={() => setAsking(false)}
           act={() => act(preview)}
         >
-          <What request={request} />
+          <What request={request} areTwo={areTwo(preview)} />
           <p>
-            {count(preview.profiles_before, "profile")} now, {count(preview.profiles_after, "profile")} afterwards.{" "}
+            {!areTwo(preview) &&
+              `${count(preview.profiles_before, "profile")} now, ${count(preview.profiles_after, "profile")} afterwards. `}
             {preview.profiles_after > preview.profiles_before &&
               "Each part has its former id, traits and counts again. "}
             {request.kind === "pair" && request.isForbidden

@@ -4,9 +4,16 @@ import { Name, Pair } from "../parts/text.js";
 import type { UndoRequest } from "./request.js";
 
 /** What is done to whom, with every identifier as a whole: it is read before it is done. */
-export const What = ({ request }: { readonly request: UndoRequest }): JSX.Element => (
+export const What = ({
+  request,
+  areTwo,
+}: {
+  readonly request: UndoRequest;
+  /** They are in no profile together. */
+  readonly areTwo: boolean;
+}): JSX.Element => (
   <div class="what">
-    <p>{sayWhat(request)}</p>
+    <p>{areTwo ? "These two may not come into one profile from now on:" : sayWhat(request)}</p>
     {request.kind === "change" ? (
       <ChangeLink id={request.id} />
     ) : request.kind === "identifier" ? (
