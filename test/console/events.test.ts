@@ -180,7 +180,7 @@ describeConsole("what arrives", (console) => {
       await page.getByRole("button", { name: "New dataset" }).first().click();
       await page.getByLabel("Name").fill("Signups");
       await page.getByLabel("Schema").selectOption(schemaId);
-      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("button", { name: "Create" }).click();
       await page.getByText("The dataset Signups is saved.").waitFor();
       await page.getByRole("button", { name: "Backfill" }).click();
       await page.getByText("1 event of this schema is stored and not folded").waitFor();

@@ -182,10 +182,10 @@ describeConsole(
         await page.getByLabel("a person was erased").uncheck();
         await page.getByLabel("Begins").selectOption("first");
         await look("webhook-new");
-        await page.getByRole("button", { name: "Make the webhook" }).click();
+        await page.getByRole("button", { name: "Create", exact: true }).click();
         const secret = await page.getByRole("region", { name: "the secret" }).textContent();
         assert.match(secret!, /^whsec_/);
-        await page.getByRole("button", { name: "I have kept it" }).click();
+        await page.getByRole("button", { name: "I have saved it" }).click();
         await page.getByText("1 of 1").waitFor();
         await page.getByText("Parisians: entered, left, audience deleted").waitFor();
         assert.ok(!(await page.content()).includes(secret!));
@@ -200,7 +200,7 @@ describeConsole(
         assert.deepEqual(receiver.seqs(), [1, 1]);
         await page.getByRole("button", { name: "New secret" }).click();
         await page.getByRole("button", { name: "Make the new secret" }).click();
-        await page.getByRole("button", { name: "I have kept it" }).click();
+        await page.getByRole("button", { name: "I have saved it" }).click();
         receiver.answer(500);
         await enter(workspace, schemaId, "grace@example.com");
         await page.getByText("failing").waitFor();

@@ -60,7 +60,7 @@ describeConsole("a service that takes requests and does not answer", (console) =
     }`);
     await page.getByRole("button", { name: "New key" }).first().click();
     await page.clock.install();
-    await page.getByRole("button", { name: "Make the key" }).click();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
     await eventually("it is asked", () => page.evaluate("window.isBegun === true"));
     await page.clock.runFor(READ_MS);
     const dialog = page.getByRole("dialog");

@@ -18,8 +18,8 @@ async function hold(page: Page, method: string, url: RegExp): Promise<() => void
 
 describeConsole("what is under way", (console) => {
   for (const [opener, verb] of [
-    ["Rotate", "Make the new key"],
-    ["New key", "Make the key"],
+    ["Rotate", "Create the new key"],
+    ["New key", "Create"],
   ] as const)
     it(`keeps its dialog, so that a secret is seen which is shown once: ${opener}`, async () => {
       const { page, go } = await console().open(await console().app.workspace(), { path: "/stats" });

@@ -47,21 +47,21 @@ describeConsole("the workspace", (console) => {
     await page.getByText("yours").waitFor();
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Name", { exact: true }).fill("web page");
-    await page.getByLabel("May it only send?").selectOption("collect");
+    await page.getByLabel("What may it do?").selectOption("collect");
     await page.getByLabel("Origins").fill("https://shop.example");
-    await page.getByLabel("Events a minute").fill("600");
+    await page.getByLabel("Events per minute").fill("600");
     await look("key-new");
-    await page.getByRole("button", { name: "Make the key" }).click();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
     const secret = (await page.getByRole("region", { name: "the key" }).textContent())!.trim();
     await look("key-made");
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have saved it" }).click();
     const row = page.getByRole("row", { name: /web page/ });
     await row.getByText("600 a minute").waitFor();
     assert.ok(!(await page.content()).includes(secret));
     await look("keys");
     await row.getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("button", { name: "Make the new key" }).click();
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByText("rotated", { exact: true }).waitFor();
     await page
       .getByRole("row", { name: /web page/ })
@@ -84,7 +84,7 @@ describeConsole("the workspace", (console) => {
     await shown.waitFor();
     await sleep(1_000);
     const secret = (await shown.textContent())!.trim();
-    await page.getByRole("button", { name: "I have kept it" }).click();
+    await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByText("This session has ended").waitFor();
     // One for each reading that the old key was refused.
     (wrongs as string[]).splice(0);
@@ -115,9 +115,9 @@ describeConsole("the workspace", (console) => {
     await page.getByText("yours").waitFor();
     await press(page, "New key");
     await write(page, "Name", "reader");
-    await press(page, "Make the key");
+    await press(page, "Create");
     await page.getByText("Copy it now").waitFor();
-    await press(page, "I have kept it");
+    await press(page, "I have saved it");
     await page.getByRole("cell", { name: "reader" }).waitFor();
   });
 
@@ -129,7 +129,7 @@ describeConsole("the workspace", (console) => {
     await look("namespaces");
     await page.getByRole("button", { name: "New namespace" }).click();
     await page.getByLabel("Name", { exact: true }).fill("Loyalty Card!");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("alert").waitFor();
     wereRefused(opened, 422);
     await page.getByLabel("Name", { exact: true }).fill("loyalty_card");
@@ -137,7 +137,7 @@ describeConsole("the workspace", (console) => {
     await page.getByText("of the kind device it gives any number").waitFor();
     assert.equal(await page.getByLabel("Priority").getAttribute("placeholder"), "0, the lowest");
     await look("namespace-new");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("The namespace loyalty_card is saved.").waitFor();
     await page
       .getByRole("row", { name: /loyalty_card/ })
@@ -173,12 +173,12 @@ describeConsole("the workspace", (console) => {
     await workspace.send("PUT", "/v1/namespaces/till", { kind: "device", limit: 1, blocked: ["0000"] });
     await press(page, "New namespace");
     await page.getByLabel("Name", { exact: true }).fill("till");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("exists already; edit it in the list").first().waitFor();
     const { kind, limit, blocked } = (await workspace.send("GET", "/v1/namespaces/till")).body;
     assert.deepEqual([kind, limit, blocked], ["device", 1, ["0000"]]);
     await page.getByLabel("Name", { exact: true }).fill("till_2");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("The namespace till_2 is saved.").waitFor();
   });
 
@@ -188,7 +188,7 @@ describeConsole("the workspace", (console) => {
     await page.getByRole("cell", { name: "user_id" }).waitFor();
     await press(page, "New namespace");
     await write(page, "Name", "till");
-    await press(page, "Save");
+    await press(page, "Create");
     await page.getByRole("cell", { name: "till" }).waitFor();
   });
 
@@ -217,7 +217,7 @@ describeConsole("the workspace", (console) => {
       `Object.defineProperty(navigator.clipboard, "writeText", { value: () => Promise.reject(new Error("no")) })`,
     );
     await page.getByRole("button", { name: "New key" }).click();
-    await page.getByRole("button", { name: "Make the key" }).click();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
     const secret = (await page.getByRole("region", { name: "the key" }).textContent())!.trim();
     const copy = page.getByRole("button", { name: "Copy the key", exact: true });
     await copy.click();

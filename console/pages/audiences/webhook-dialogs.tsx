@@ -69,15 +69,17 @@ export function NewWebhookDialog({
         {names.size > 0 && (
           <fieldset class="checks">
             <legend>Audiences</legend>
-            {[...names].map(([id, name]) => (
-              <CheckField
-                key={id}
-                label={<bdi>{name}</bdi>}
-                checked={ids.includes(id)}
-                onChange={(isIn) => setIds(toggled(ids, id, isIn))}
-              />
-            ))}
             <span class="hint soft small">None: all of them, also those that are made later.</span>
+            <div class="checks-list">
+              {[...names].map(([id, name]) => (
+                <CheckField
+                  key={id}
+                  label={<bdi>{name}</bdi>}
+                  checked={ids.includes(id)}
+                  onChange={(isIn) => setIds(toggled(ids, id, isIn))}
+                />
+              ))}
+            </div>
           </fieldset>
         )}
         <fieldset class="checks">
@@ -102,16 +104,16 @@ export function NewWebhookDialog({
         />
         <Failure error={making.error} />
         <div class="form-actions">
+          <Button disabled={making.isBusy} onClick={close}>
+            Cancel
+          </Button>
           <Button
             kind="primary"
             type="submit"
             isBusy={making.isBusy}
             needs={url.trim() === "" ? "Enter an address" : types.length === 0 ? "Choose what it tells" : null}
           >
-            Make the webhook
-          </Button>
-          <Button disabled={making.isBusy} onClick={close}>
-            Cancel
+            Create
           </Button>
         </div>
       </Form>
@@ -161,6 +163,9 @@ export function Resume({
         />
         <Failure error={going.error} />
         <div class="form-actions">
+          <Button disabled={going.isBusy} onClick={onClose}>
+            Cancel
+          </Button>
           <Button
             kind="primary"
             type="submit"
@@ -168,9 +173,6 @@ export function Resume({
             needs={/^\d+$/.test(after) ? null : "Enter a number"}
           >
             {RESUMES[state]}
-          </Button>
-          <Button disabled={going.isBusy} onClick={onClose}>
-            Cancel
           </Button>
         </div>
       </Form>

@@ -263,6 +263,9 @@ function Edit({
         />
         <Failure error={storing.error} />
         <div class="form-actions">
+          <Button disabled={storing.isBusy} onClick={close}>
+            Cancel
+          </Button>
           <Button
             kind="primary"
             type="submit"
@@ -271,10 +274,7 @@ function Edit({
               name.trim() === "" ? "Enter a name" : standing === null && schemaId === "" ? "Choose a schema" : null
             }
           >
-            Save
-          </Button>
-          <Button disabled={storing.isBusy} onClick={close}>
-            Cancel
+            {standing === null ? "Create" : "Save"}
           </Button>
         </div>
       </Form>

@@ -37,9 +37,9 @@ const ROLES = [
   ["owner", "owner: all of it, and keys"],
 ] as const;
 const SENDS = [
-  ["", "no: it may do all that its role may"],
-  ["collect", "events and SDKs: for a web page, an app or an SDK"],
-  ["all", "events, identify and alias: for a back end without an SDK"],
+  ["", "all that its role allows"],
+  ["collect", "only send events and SDK calls: for a web page, an app or an SDK"],
+  ["all", "only send events, identify and alias: for a back end without an SDK"],
 ] as const;
 
 export function Page(): JSX.Element {
@@ -164,7 +164,7 @@ export function Page(): JSX.Element {
       {rotated !== null && (
         <Confirm
           title={`Rotate ${nameOf(rotated)}?`}
-          verb="Make the new key"
+          verb="Create the new key"
           onClose={() => setRotated(null)}
           act={async () => setMade(await api<NewKey>("POST", `/v1/keys/${rotated.key_id}/rotate`, {}))}
         >
@@ -203,7 +203,7 @@ export function Made({ made, onClose }: { readonly made: NewKey; readonly onClos
       onClose={onClose}
       foot={
         <Button kind="primary" onClick={onClose}>
-          I have kept it
+          I have saved it
         </Button>
       }
     >
@@ -247,12 +247,7 @@ export function NewKeyDialog({
           hint="What or who uses it: “shop web page”."
           wrong={wrongOf(making.error, "name")}
         />
-        <SelectField
-          label="May it only send?"
-          value={send}
-          options={SENDS}
-          onChange={(next) => change({ send: next })}
-        />
+        <SelectField label="What may it do?" value={send} options={SENDS} onChange={(next) => change({ send: next })} />
         {send === "" ? (
           <SelectField label="Role" value={role} options={ROLES} onChange={(next) => change({ role: next as Role })} />
         ) : (
@@ -267,7 +262,7 @@ export function NewKeyDialog({
               wrong={wrongOf(making.error, "origins")}
             />
             <TextField
-              label="Events a minute"
+              label="Events per minute"
               type="number"
               min={1}
               value={perMinute}
@@ -279,11 +274,11 @@ export function NewKeyDialog({
         )}
         <Failure error={making.error} />
         <div class="form-actions">
-          <Button kind="primary" type="submit" isBusy={making.isBusy}>
-            Make the key
-          </Button>
           <Button disabled={making.isBusy} onClick={close}>
             Cancel
+          </Button>
+          <Button kind="primary" type="submit" isBusy={making.isBusy}>
+            Create
           </Button>
         </div>
       </Form>

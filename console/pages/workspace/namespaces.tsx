@@ -34,6 +34,8 @@ const NORMALIZATIONS = [
 ] as const;
 const PRIORITY =
   "Where not all of an event’s identifiers may link, those of the namespace with the higher priority are kept; 0 is the lowest.";
+const LIMIT = "How many values of the namespace one profile may have: with 1, it never gets a second one.";
+const BLOCKED = "How many values identify nobody, whoever sends them.";
 const KIND =
   "What is sent with a key for events and SDKs never gives a profile a second value of a namespace of the kind person; of the kind device it gives any number.";
 /** A longer name takes several lines. */
@@ -47,7 +49,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Namespaces"
-      intro={`What identifiers there are. The limit says how many values of a namespace one profile may have: with 1, it never gets a second one. ${PRIORITY}`}
+      intro="What identifiers there are, and what keeps different people apart."
       actions={
         mayEdit && (
           <Button kind="primary" icon="add" onClick={() => setEdited(BLANK)}>
@@ -78,12 +80,14 @@ export function Page(): JSX.Element {
             },
             {
               name: "Limit",
+              means: LIMIT,
               fit: "end",
               show: ({ limit }) => (limit === null ? <span class="soft">none</span> : <Num value={limit} />),
             },
-            { name: "Priority", fit: "end", show: ({ priority }) => <Num value={priority} /> },
+            { name: "Priority", means: PRIORITY, fit: "end", show: ({ priority }) => <Num value={priority} /> },
             {
               name: "Blocked",
+              means: BLOCKED,
               fit: "end",
               show: ({ blocked }) =>
                 blocked.length === 0 ? <span class="soft">none</span> : <Num value={blocked.length} />,
@@ -236,16 +240,16 @@ function Edit({
         />
         <Failure error={storing.error} />
         <div class="form-actions">
+          <Button disabled={storing.isBusy} onClick={close}>
+            Cancel
+          </Button>
           <Button
             kind="primary"
             type="submit"
             isBusy={storing.isBusy}
             needs={name.trim() === "" ? "Enter a name" : null}
           >
-            Save
-          </Button>
-          <Button disabled={storing.isBusy} onClick={close}>
-            Cancel
+            {isNew ? "Create" : "Save"}
           </Button>
         </div>
       </Form>
