@@ -19,7 +19,7 @@ export function Leave(): JSX.Element | null {
   if (act === null) return null;
   return (
     <Dialog
-      title="Leave without storing?"
+      title="Leave without saving?"
       onClose={stay}
       foot={
         <>
@@ -36,7 +36,7 @@ export function Leave(): JSX.Element | null {
         </>
       }
     >
-      <p>What you wrote here is not stored. It is lost when you leave.</p>
+      <p>What you wrote here is not saved. It is lost when you leave.</p>
     </Dialog>
   );
 }

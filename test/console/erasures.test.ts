@@ -76,7 +76,7 @@ describeConsole("erasures", (console) => {
     await look.waitFor();
     letGo();
     await page.evaluate(DRAWN);
-    const plan = dialog.getByText("This is deleted, and nothing shows the person any more:");
+    const plan = dialog.getByText("This will be deleted:");
     assert.equal(await plan.count(), 0);
     await look.click({ timeout: 10_000 });
     await plan.waitFor();

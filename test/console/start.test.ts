@@ -16,7 +16,7 @@ describeConsole("set up", (console) => {
     await page.getByText("Waiting for the first event").waitFor();
     await look("start-empty");
     await page.getByRole("button", { name: "A back end with the API" }).click();
-    await page.getByRole("button", { name: "Make a key" }).click();
+    await page.getByRole("button", { name: "Create a key" }).click();
     const key = (await page.getByRole("region", { name: "the key" }).textContent())!.trim();
     assert.ok((await page.getByRole("region", { name: /the snippet/ }).textContent())!.includes(key));
     const body = submission(schemaId, { email: "ada@example.com" });
@@ -133,7 +133,7 @@ describeConsole("set up", (console) => {
       if (route.request().method() === "POST") await held;
       await route.continue();
     });
-    await page.getByRole("button", { name: "Make a key" }).click();
+    await page.getByRole("button", { name: "Create a key" }).click();
     const [browser, backEnd] = ["A web page or an app", "A back end with the API"].map((name) =>
       page.getByRole("button", { name }),
     );
@@ -143,7 +143,7 @@ describeConsole("set up", (console) => {
     await page.getByRole("button", { name: "One moment…" }).click();
     await backEnd!.click();
     letGo();
-    await page.getByRole("button", { name: "Make a key" }).click();
+    await page.getByRole("button", { name: "Create a key" }).click();
     const shown = page.getByText("The key is shown once");
     await shown.waitFor();
     await browser!.click();
@@ -171,7 +171,7 @@ describeConsole("set up", (console) => {
     await look("start-with-keys");
     await page.getByRole("button", { name: "A back end with the API" }).click();
     await told.filter({ hasText: "There is a key for events, identify and alias already: “back end”." }).waitFor();
-    await page.getByRole("button", { name: "Make another key" }).click();
+    await page.getByRole("button", { name: "Create another key" }).click();
     await page.getByText("The key is shown once").waitFor();
     assert.equal(await page.getByText("YOUR_KEY").count(), 0);
   });

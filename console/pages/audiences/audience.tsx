@@ -89,7 +89,7 @@ export function Page({ params }: PageProps): JSX.Element {
                     ["Members", <Num key="n" value={read.size} />],
                     ["Version", <Num key="v" value={read.version} />],
                     [
-                      "Counted up to feed entry",
+                      "As of feed entry",
                       <Term
                         key="c"
                         means="Members and size include every change up to this entry of the feed. Read the feed from here on to stay up to date."
@@ -170,7 +170,7 @@ function Members({ path, size, asOf, isLive }: MembersProps): JSX.Element {
         pages={members}
         keyOf={({ profile_id: id }) => id}
         empty={
-          <Empty icon="person" title={isLive ? "Nobody is in it now" : "Profiles are being judged"}>
+          <Empty icon="person" title={isLive ? "Nobody is in it now" : "Profiles are being checked"}>
             {isLive
               ? "Whoever the rule holds for comes in by themselves, usually within a second."
               : "Members show here as they are found."}
@@ -218,8 +218,8 @@ function Delete({
       }}
     >
       <p>
-        {size === 0 ? "It has no members" : `Its ${count(size, "member")} leave it`}, and the feed says that it is no
-        more. Profiles stay as they are.
+        {size === 0 ? "It has no members" : `Its ${count(size, "member")} leave it`}, and the feed reports that it was
+        deleted. Profiles stay as they are.
       </p>
       {users.length > 0 && (
         <Message tone="warn">

@@ -9,7 +9,7 @@ export function State({ of: { state, progress } }: { readonly of: Audience }): J
     <span class="row">
       <Badge tone="info">{state}</Badge>
       {state === "building" && progress !== undefined && (
-        <span class="soft small">{count(progress.profiles, "profile")} judged</span>
+        <span class="soft small">{count(progress.profiles, "profile")} checked</span>
       )}
     </span>
   );

@@ -112,15 +112,15 @@ export function Page(): JSX.Element {
       )}
       {doing?.what === "rotate" && (
         <Confirm
-          title="Make a new secret?"
-          verb="Make the new secret"
+          title="Create a new secret?"
+          verb="Create the new secret"
           onClose={() => setDoing(null)}
           act={async () => {
             setMade(await api<NewWebhook>("POST", `/v1/webhooks/${doing.of.webhook_id}/rotate`, {}));
             webhooks.reload();
           }}
         >
-          <p>For a day the secret of now signs each batch too, so that the receiver can change over.</p>
+          <p>For a day the current secret signs each batch too, so that the receiver can change over.</p>
         </Confirm>
       )}
       {doing?.what === "delete" && (
@@ -151,7 +151,7 @@ function Secret({ of: { secret }, onClose }: { readonly of: NewWebhook; readonly
       onClose={onClose}
       foot={
         <Button kind="primary" onClick={onClose}>
-          I have kept it
+          I have saved it
         </Button>
       }
     >

@@ -81,7 +81,8 @@ export function Erase({
           <Button
             kind="danger"
             icon="erase"
-            disabled={!isSure || seen === null}
+            disabled={seen === null}
+            needs={seen !== null && !isSure ? "Tick the box first" : null}
             isBusy={erasing.isBusy}
             onClick={() => void erase()}
           >
@@ -175,7 +176,7 @@ const Planned = ({
   readonly plan: Plan;
 }): JSX.Element => (
   <div class="stack-small">
-    <p>This is deleted, and nothing shows the person any more:</p>
+    <p>This will be deleted:</p>
     <Facts
       facts={[
         [
@@ -195,7 +196,7 @@ const Planned = ({
     </p>
     {before === undefined ? (
       <Message tone="warn">
-        Two people who were merged wrongly would both go. Look whether the numbers can be right.
+        Two people who were merged wrongly would both go. Check that these numbers fit one person.
       </Message>
     ) : (
       <Message tone="info">This person was erased before: it answers the same receipt.</Message>

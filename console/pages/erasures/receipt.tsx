@@ -71,7 +71,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
           [
             "Erased",
             <span key="e">
-              <Time at={of.erased_at} isExact />: since then nobody finds the person
+              <Time at={of.erased_at} isExact />: since then the person cannot be found
             </span>,
           ],
           [
@@ -102,7 +102,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
             !of.suppress ? (
               "No: a new event of the person begins a new profile."
             ) : of.readmitted_at === null ? (
-              "Yes, whatever comes."
+              "Yes, until readmitted."
             ) : (
               <span key="k">
                 readmitted <Time at={of.readmitted_at} />

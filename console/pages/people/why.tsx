@@ -90,8 +90,8 @@ export function Page({ query }: PageProps): JSX.Element {
             title="Enter two identifiers"
             action={<LinkButton href="#/search">Search for somebody</LinkButton>}
           >
-            Such as the e-mail address and the cookie of one profile. A point of a profile’s identity graph and a change
-            that linked something lead here too, with one or both identifiers filled in.
+            Such as the e-mail address and the cookie of one profile. You can also come here from a profile’s identity
+            graph or from a change; then the form is filled in.
           </Empty>
         </Card>
       )}
@@ -165,7 +165,7 @@ function Answer({ from, to }: { readonly from: Identifier; readonly to: Identifi
           ))}
         </ul>
         <p class="soft after">
-          Should they be one? <a href="#/changes?outcome=refused">What was refused</a> says whether a rule kept them
+          Should they be one? <a href="#/changes?outcome=refused">Refused changes</a> say whether a rule kept them
           apart, and <a href="#/forbidden-pairs">forbidden pairs</a> whether somebody did.
         </p>
       </Card>

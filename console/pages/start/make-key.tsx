@@ -63,7 +63,7 @@ export function MakeKey({
             There {standing.length === 1 ? "is a key" : "are keys"} for {FITS[send]} already:{" "}
             {standing.slice(0, NAMED_MAX).map(nameOf).join(", ")}
             {standing.length > NAMED_MAX && " and others"}. The secret of a key is shown only once, when it is made: if
-            you have it, put it into the snippet, else make another key.
+            you have it, put it into the snippet, else create another one.
           </span>
         </Message>
       )}
@@ -76,7 +76,7 @@ export function MakeKey({
       >
         <TextField label="Name of the key" type="text" value={name} onInput={setTyped} />
         <Button kind={standing.length === 0 ? "primary" : "plain"} type="submit" icon="key" isBusy={making.isBusy}>
-          {standing.length === 0 ? "Make a key" : "Make another key"}
+          {standing.length === 0 ? "Create a key" : "Create another key"}
         </Button>
       </form>
       <Failure error={making.error} />

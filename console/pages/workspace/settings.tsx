@@ -25,9 +25,8 @@ import { KEEP_REFUSED } from "../data/refused.js";
 const PLAN = (
   <>
     What happens to events that are not in the tracking plan, or break it. The plan says which schema the events of a
-    name have. It is set over the API, with <code class="unbroken">PUT /v1/sdk/plan</code>: see{" "}
-    <code>docs/plan.md</code>. If an event has a schema of yours, it is folded only if that schema has a dataset that
-    folds it.
+    name have. It is set over the <a href="/docs">API</a>, with <code class="unbroken">PUT /v1/sdk/plan</code>. If an
+    event has a schema of yours, it is folded only if that schema has a dataset that folds it.
   </>
 );
 const MARKED = "A marked event has the word “marked” in Live events, and its own page says why.";
@@ -155,8 +154,8 @@ function Identity({
         }
         wrong={wrongOf(storing.error, "shared_identifier_limit")}
       />
-      {hasLimits === false && (
-        <Message tone={limit === "" ? "info" : "warn"}>
+      {hasLimits === false && limit !== "" && (
+        <Message tone="warn">
           <span>
             The shared identifier limit has no effect until a namespace has a limit of its own. Set one in{" "}
             <a href="#/namespaces">Namespaces</a>, for example 1 for <code>user_id</code>.

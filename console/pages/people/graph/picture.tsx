@@ -86,7 +86,7 @@ const Legend = ({
       )}
       {links.some(({ isGone }) => isGone) && (
         <li>
-          <span class="graph-key line gone" aria-hidden="true" /> goes
+          <span class="graph-key line gone" aria-hidden="true" /> will be removed
         </li>
       )}
       {nodes.some(({ node }) => node?.shared === true) && (

@@ -92,10 +92,7 @@ const Profiles = ({ ids }: { readonly ids: readonly string[] }): JSX.Element =>
 
 const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
   <>
-    <Card
-      title="What happened"
-      note="Other later changes of these profiles are not told here: the page of each lists them."
-    >
+    <Card title="What happened" note="For later changes, see the pages of these profiles.">
       <Facts
         facts={[
           [
@@ -122,7 +119,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
           ["Source", <Source key="s" of={of} />],
           ["Key", <KeyId key="k" id={of.key_id} />],
           ["Profiles before", <Profiles key="b" ids={of.before} />],
-          ["Profiles right after", <Profiles key="a" ids={of.after} />],
+          ["Profiles after", <Profiles key="a" ids={of.after} />],
         ]}
       />
     </Card>

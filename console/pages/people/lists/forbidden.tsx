@@ -16,7 +16,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Forbidden pairs"
-      intro="Two identifiers that may not be in one profile, neither directly nor through others."
+      intro="Two identifiers that may not be in one profile, neither directly nor through others. The pairs are in no order."
       actions={
         mayAllow && (
           <LinkButton icon="add" href="#/undo?what=pair&forbid=true">
@@ -70,7 +70,7 @@ export function Page(): JSX.Element {
           }}
         >
           <Pair from={allowed.from} to={allowed.to} />
-          <p>Whatever names both from now on links them. What was left out before does not come back by itself.</p>
+          <p>Events that name both will link them again. Links that were refused meanwhile are not added.</p>
         </Confirm>
       )}
     </PageFrame>

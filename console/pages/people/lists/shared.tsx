@@ -80,5 +80,5 @@ function limitOf(limit: number | null | undefined): string {
   // Not read yet: a line that holds the place.
   if (limit === undefined) return "…";
   if (limit === null) return OFF;
-  return `Seen with more than ${count(limit, "person", "people")}: each has a profile of its own`;
+  return `Each of these was seen with more than ${count(limit, "person", "people")}, and is now a profile of its own`;
 }
