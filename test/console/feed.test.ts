@@ -199,7 +199,7 @@ describeConsole(
         await eventually("it is pushed once more", () => receiver.seqs().length === 2);
         assert.deepEqual(receiver.seqs(), [1, 1]);
         await page.getByRole("button", { name: "New secret" }).click();
-        await page.getByRole("button", { name: "Make the new secret" }).click();
+        await page.getByRole("button", { name: "Create the new secret" }).click();
         await page.getByRole("button", { name: "I have saved it" }).click();
         receiver.answer(500);
         await enter(workspace, schemaId, "grace@example.com");

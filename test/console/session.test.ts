@@ -159,7 +159,7 @@ describeConsole("the session", (console) => {
       await page.getByRole("button", { name: "Cancel" }).click();
       await page.unroute("**/v1/keys");
       await page.getByRole("row", { name: /yours/ }).getByRole("button", { name: "Rotate" }).click();
-      await page.getByRole("button", { name: "Make the new key" }).click();
+      await page.getByRole("button", { name: "Create the new key" }).click();
       await keep(page).waitFor();
       const secret = await textOf(page, "the key");
       assert.match(secret, SECRET);

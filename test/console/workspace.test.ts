@@ -60,7 +60,7 @@ describeConsole("the workspace", (console) => {
     assert.ok(!(await page.content()).includes(secret));
     await look("keys");
     await row.getByRole("button", { name: "Rotate" }).click();
-    await page.getByRole("button", { name: "Make the new key" }).click();
+    await page.getByRole("button", { name: "Create the new key" }).click();
     await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByText("rotated", { exact: true }).waitFor();
     await page
@@ -79,7 +79,7 @@ describeConsole("the workspace", (console) => {
     const opened = await console().open(workspace, { path: "/keys" });
     const { page, wrongs } = opened;
     await page.getByRole("row", { name: /yours/ }).getByRole("button", { name: "Rotate" }).click();
-    await page.getByRole("button", { name: "Make the new key" }).click();
+    await page.getByRole("button", { name: "Create the new key" }).click();
     const shown = page.getByRole("region", { name: "the key" });
     await shown.waitFor();
     await sleep(1_000);

@@ -70,7 +70,7 @@ describeConsole("search", (console) => {
   it("says that nobody is known by a value", async () => {
     const { page, look } = await console().open(await console().app.workspace(), { path: "/search?q=nobody" });
     await page.getByText("Nobody is known by this").waitFor();
-    await page.getByText("No profile comes from an event that was refused").waitFor();
+    await page.getByText("Events that were refused, or whose").waitFor();
     assert.equal(await page.getByRole("link", { name: "Open statistics" }).getAttribute("href"), "#/stats");
     await look("people-search-nobody");
   });
