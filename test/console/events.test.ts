@@ -252,7 +252,7 @@ describeConsole("what arrives", (console) => {
       await reach(first.page, "Schema");
       await first.page.keyboard.type(schemaId);
       await first.page.keyboard.press("Tab");
-      await press(first.page, "Save");
+      await press(first.page, "Create");
       await first.page.getByText("The dataset Signups is saved.").waitFor();
     });
   });

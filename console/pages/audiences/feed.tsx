@@ -197,7 +197,7 @@ function Entries({
           name: "Why",
           show: ({ type, cause = type, into }) => (
             <span class="row">
-              <span class="nowrap">{CAUSES[cause] ?? cause}</span>
+              {CAUSES[cause] ?? cause}
               {into !== undefined && <Person id={into} names={people} />}
             </span>
           ),
