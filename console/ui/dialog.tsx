@@ -25,8 +25,10 @@ export function Dialog({ title, onClose, isLarge = false, isBusy = false, foot, 
   const id = useId();
   const open = (): void => {
     box.current?.showModal();
-    // The browser would take the first button, which is the close sign: what asks begins at Cancel.
-    box.current?.querySelector<HTMLElement>(".dialog-foot button")?.focus();
+    // The browser would take the first button, which is the close sign: what asks begins at Cancel, and a form at its first field.
+    const begins = [".dialog-foot button", ".dialog-body :is(input, select, textarea):enabled"];
+    const first = begins.map((which) => box.current?.querySelector<HTMLElement>(which)).find(Boolean);
+    first?.focus();
   };
   // At once: a key that is pressed next is meant for it.
   useLayoutEffect(() => {

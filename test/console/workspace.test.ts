@@ -46,9 +46,10 @@ describeConsole("the workspace", (console) => {
     const { page, look } = await console().open(workspace, { path: "/keys" });
     await page.getByText("yours").waitFor();
     await page.getByRole("button", { name: "New key" }).click();
-    await page.getByLabel("Name", { exact: true }).fill("web page");
+    await page.getByLabel("Name", { exact: true }).and(page.locator(":focus")).waitFor();
+    await page.keyboard.type("web page");
     await page.getByLabel("What may it do?").selectOption("collect");
-    await page.getByLabel("Origins").fill("https://shop.example");
+    await page.getByLabel("Origins").fill("https://shop.example\nhttps://www.shop.example");
     await page.getByLabel("Events per minute").fill("600");
     await look("key-new");
     await page.getByRole("button", { name: "Create", exact: true }).click();
@@ -56,7 +57,10 @@ describeConsole("the workspace", (console) => {
     await look("key-made");
     await page.getByRole("button", { name: "I have saved it" }).click();
     const row = page.getByRole("row", { name: /web page/ });
-    await row.getByText("600 a minute").waitFor();
+    await row.getByText("600 per minute").waitFor();
+    assert.equal(await page.locator(".table.stacks").count(), 0);
+    // The newest, though the service gives them by their ids.
+    assert.match((await page.getByRole("row").nth(1).textContent())!, /web page/);
     assert.ok(!(await page.content()).includes(secret));
     await look("keys");
     await row.getByRole("button", { name: "Rotate" }).click();

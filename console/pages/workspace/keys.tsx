@@ -1,12 +1,13 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { useAction, usePages } from "../../api/hooks.js";
+import { useAction, useWhole } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { Key, NewKey } from "../../api/records.js";
 import type { Role } from "../../api/types.js";
 import { useMe } from "../../state/session.js";
 import { useDraft, useSecret, whenFree } from "../../state/unsaved.js";
 import {
+  Address,
   AreaField,
   Badge,
   BothTimes,
@@ -27,6 +28,7 @@ import {
   showNumber,
   TextField,
   Time,
+  visible,
   wrongOf,
 } from "../../ui/kit.js";
 
@@ -43,20 +45,22 @@ const SENDS = [
 ] as const;
 
 export function Page(): JSX.Element {
-  const keys = usePages<Key>("/v1/keys", "keys");
+  const keys = useWhole<Key>("/v1/keys?limit=100", "keys");
+  // The service gives them by their ids, which are random.
+  const items = keys.data?.toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at)) ?? null;
   const [isMaking, setMaking] = useState(false);
   const [made, setMade] = useState<NewKey | null>(null);
   const [revoked, setRevoked] = useState<Key | null>(null);
   const [rotated, setRotated] = useState<Key | null>(null);
   const me = useMe().key.key_id;
-  const owners = (keys.items ?? []).filter(({ role }) => role === "owner");
+  const owners = (items ?? []).filter(({ role }) => role === "owner");
   const lasting = owners.filter(({ expires_at: end }) => end === null);
   /** The service keeps one owner key that does not expire. */
-  const isOnly = (key: Key): boolean => keys.more === null && lasting.length === 1 && lasting[0] === key;
+  const isOnly = (key: Key): boolean => lasting.length === 1 && lasting[0] === key;
   return (
     <PageFrame
       title="Keys"
-      intro="Who may use this workspace, and for what. A key’s secret is shown once, when it is made."
+      intro="Who may use this workspace, and for what. A key’s secret is shown once, when it is made. The newest stands first."
       actions={
         <Button kind="primary" icon="add" onClick={() => setMaking(true)}>
           New key
@@ -66,7 +70,7 @@ export function Page(): JSX.Element {
       <Card isFlush>
         <PagedTable
           label="Keys"
-          pages={keys}
+          pages={{ ...keys, items, more: null, isAwaited: false }}
           keyOf={(key) => key.key_id}
           empty={<Empty icon="key" title="There are no keys" />}
           columns={[
@@ -74,9 +78,17 @@ export function Page(): JSX.Element {
               name: "Name",
               fit: "wide",
               show: (key) => (
-                <span class="row">
-                  {key.name ?? <span class="soft">without a name</span>}
-                  {key.key_id === me && <Badge tone="accent">yours</Badge>}
+                <span class="stack-tight">
+                  <span class="row">
+                    {key.name === null ? (
+                      <span class="soft">without a name</span>
+                    ) : (
+                      <bdi class="name-lines" title={key.name}>
+                        {visible(key.name)}
+                      </bdi>
+                    )}
+                    {key.key_id === me && <Badge tone="accent">yours</Badge>}
+                  </span>
                   {isOnly(key) && (
                     <>
                       <Badge tone="warn">only owner key{owners.length > 1 && " that does not expire"}</Badge>
@@ -89,16 +101,7 @@ export function Page(): JSX.Element {
             { name: "Id", show: (key) => <Id id={key.key_id} what="the key id" /> },
             {
               name: "Rights",
-              show: (key) =>
-                key.send === null ? (
-                  <Badge tone={key.role === "owner" ? "violet" : "neutral"}>{key.role}</Badge>
-                ) : (
-                  <Badge tone="info">{key.send === "collect" ? "events and SDKs" : "events, identify and alias"}</Badge>
-                ),
-            },
-            {
-              name: "Limits",
-              show: (key) => limitsOf(key) || <span class="soft">none</span>,
+              show: (key) => <Rights of={key} />,
             },
             { name: "Created", show: (key) => <Time at={key.created_at} /> },
             { name: "Expires", show: (key) => <Expires of={key} /> },
@@ -179,10 +182,25 @@ export function Page(): JSX.Element {
 }
 
 const nameOf = ({ name, key_id: id }: Key): string => name ?? id;
-const limitsOf = ({ origins, per_minute: most }: Key): string =>
-  [...(origins === null ? [] : [origins.join(", ")]), ...(most === null ? [] : [`${showNumber(most)} a minute`])].join(
-    "; ",
+
+/** Limits have no column: most keys have none, and with it there is no room for a table. */
+function Rights({ of: { role, send, origins, per_minute: most } }: { readonly of: Key }): JSX.Element {
+  return (
+    <span class="stack-tight">
+      {send === null ? (
+        <Badge tone={role === "owner" ? "violet" : "neutral"}>{role}</Badge>
+      ) : (
+        <Badge tone="info">{send === "collect" ? "events and SDKs" : "events, identify and alias"}</Badge>
+      )}
+      {origins?.map((one) => (
+        <span key={one} class="origin small">
+          <Address url={one} />
+        </span>
+      ))}
+      {most !== null && <span class="nowrap small">{showNumber(most)} per minute</span>}
+    </span>
   );
+}
 
 function Expires({ of: { rotated_to: to, expires_at: at } }: { readonly of: Key }): JSX.Element {
   if (at === null) return <span class="soft">never</span>;
