@@ -230,7 +230,7 @@ function Versions({ items }: { readonly items: readonly Schema[] }): JSX.Element
   const find = (version: string): Schema | undefined => sorted.find((one) => String(one.version) === version);
   const [before, after] = [find(from), find(to)];
   const options = sorted.map(
-    ({ version, created_at: at }) => [String(version), `${version} of ${minute(at)}`] as const,
+    ({ version, created_at: at }) => [String(version), `Version ${version}, ${minute(at)}`] as const,
   );
   if (sorted.length < 2)
     return (
@@ -267,12 +267,14 @@ function Diff({
   return (
     <div class="code">
       <pre class="diff" tabIndex={0} role="region" aria-label={label}>
-        {foldSame(lines).map(({ kind, text }, i) => (
-          <span key={i} class={kind}>
-            {SIGNS[kind]} {text}
-            {"\n"}
-          </span>
-        ))}
+        <span class="diff-lines">
+          {foldSame(lines).map(({ kind, text }, i) => (
+            <span key={i} class={kind}>
+              {SIGNS[kind]} {text}
+              {"\n"}
+            </span>
+          ))}
+        </span>
       </pre>
     </div>
   );

@@ -1,9 +1,10 @@
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { useQuery } from "../../../api/hooks.js";
 import { href } from "../../../state/router.js";
-import { Card, Empty, Id, LinkButton, Loaded, Table, Time } from "../../../ui/kit.js";
-import type { Profile, SourcedTrait, TraitValue } from "../parts/records.js";
-import { Value, Worth } from "../parts/text.js";
+import { Button, Card, Copy, Empty, Id, LinkButton, Loaded, Table, Time, visible } from "../../../ui/kit.js";
+import type { Profile, Scalar, SourcedTrait, TraitValue } from "../parts/records.js";
+import { brief, Value, Worth } from "../parts/text.js";
 
 const MERGES: Readonly<Record<SourcedTrait["merge"], string>> = {
   latest: "the latest",
@@ -60,15 +61,33 @@ export function Traits({ of }: { readonly of: Profile }): JSX.Element {
 }
 
 const SHOWN_MAX = 20;
+/** Of a text: this much is shown at once, in as many lines as it takes, and can be seen to go on. */
+const [COPIED_MIN, LETTERS_MAX] = [60, 160];
+
+function One({ value }: { readonly value: Scalar }): JSX.Element {
+  const [isWhole, setWhole] = useState(false);
+  if (typeof value !== "string" || value.length <= COPIED_MIN) return <Worth value={value} />;
+  return (
+    <span class="long-value">
+      <bdi class="sent whole">{isWhole ? visible(value) : brief(value, LETTERS_MAX)}</bdi>{" "}
+      {value.length > LETTERS_MAX && (
+        <Button isSmall expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? "Show less" : "Show all"}
+        </Button>
+      )}
+      <Copy text={value} what="the value" />
+    </span>
+  );
+}
 
 function Whole({ value }: { readonly value: TraitValue }): JSX.Element {
-  if (!Array.isArray(value)) return <Worth value={value as Exclude<TraitValue, readonly unknown[]>} />;
+  if (!Array.isArray(value)) return <One value={value as Scalar} />;
   const all = value as Extract<TraitValue, readonly unknown[]>;
   return (
     <span class="values">
       {all.slice(0, SHOWN_MAX).map((one) => (
         <span key={JSON.stringify(one)} class="one-value">
-          <Worth value={one} />
+          <One value={one} />
         </span>
       ))}
       {all.length > SHOWN_MAX && (
