@@ -49,7 +49,11 @@ describeConsole("an undo of thousands", (console) => {
     await after.getByText(`3,001 profiles, the first ${DRAWN} are shown`).waitFor({ timeout: 20_000 });
     const points = after.locator(".graph").getByRole("img", { name: /^1 identifier of profile/ });
     await points.first().waitFor();
-    assert.equal(await after.locator(".undo-refs li").count(), DRAWN);
+    // In one line, and not as a list of hundreds.
+    await after.getByText(`${DRAWN} profiles of one identifier each`).click();
+    assert.equal(await after.locator(".undo-refs li:visible").count(), 20);
+    await after.getByRole("button", { name: "Show more" }).click();
+    assert.equal(await after.locator(".undo-refs li:visible").count(), 40);
     assert.equal(await points.count(), DRAWN);
     assert.equal(await page.getByRole("figure", { name: "Now" }).locator("figcaption").textContent(), "Now 1 profile");
     await page.getByRole("button", { name: "Unlink…" }).click();

@@ -5,7 +5,7 @@ import { href } from "../../../state/router.js";
 import { Card, count } from "../../../ui/kit.js";
 import { ChangeLink } from "../parts/evidence.js";
 import type { Identifier } from "../parts/records.js";
-import { NAMED_MAX, Refs } from "./pictures.js";
+import { NAMED_MAX, Refs } from "./refs.js";
 import { AfterUnlink } from "./device.js";
 import { hrefOfUndo, wantedApart, type Preview, type Undone, type UndoRequest } from "./request.js";
 

@@ -4,12 +4,11 @@ import { count, Message, shorten } from "../../../ui/kit.js";
 import { Picture } from "../graph/picture.js";
 import { readGraph } from "../graph/read.js";
 import { draw, DRAWN_MAX, groupsOf, HUES, type Drawn, type Graph, type GraphLink } from "../graph/shape.js";
-import { ProfileLink } from "../parts/evidence.js";
-import { findStored, keyOf, type Identifier } from "../parts/records.js";
-import { Name, Pair } from "../parts/text.js";
+import { findStored, type Identifier } from "../parts/records.js";
+import { Pair } from "../parts/text.js";
+import { Refs } from "./refs.js";
 import { wantedApart, type Preview, type Ref, type UndoRequest } from "./request.js";
 
-export const NAMED_MAX = 4;
 /** Lines beyond this are a ball of wool, however few the nodes. */
 const LINKS_MAX = 2_000;
 
@@ -59,7 +58,7 @@ export function Pictures({
             <h2>Afterwards</h2> <HowMany refs={preview.after} all={preview.profiles_after} />
           </figcaption>
           {sides === null ? <div class="graph-place" /> : <Picture drawn={sides.after} label="Afterwards" isLow />}
-          <Refs refs={shownOf(preview.after)} known={preview.before} members={sides?.members ?? null} />
+          <Refs refs={shownOf(preview.after)} known={preview.before} members={sides?.members ?? null} isFolded />
         </figure>
       </div>
       <Parted request={request} preview={preview} members={sides?.members ?? null} />
@@ -90,43 +89,6 @@ function Parted({
       <strong>{one === other ? "These two would still be one person" : "These two would be two people"}</strong>
       <Pair from={two.from} to={two.to} />
     </Message>
-  );
-}
-
-/** Profiles, each with its first identifiers. */
-export function Refs({
-  refs,
-  known,
-  members,
-}: {
-  readonly refs: readonly Ref[];
-  readonly known: readonly Ref[] | null;
-  readonly members: Sides["members"];
-}): JSX.Element {
-  const isKnown = (id: string): boolean => known?.some((one) => one.profile_id === id) ?? true;
-  return (
-    <ul class="undo-refs">
-      {refs.map(({ profile_id: id, size }) => {
-        const names = members?.get(id) ?? [];
-        return (
-          <li key={id}>
-            <span class="row">
-              {/* One that is not there yet has no page. */}
-              {isKnown(id) ? <ProfileLink id={id} /> : <span class="mono">{shorten(id)}</span>}
-              <span class="soft small">{count(size, "identifier")}</span>
-            </span>
-            <span class="stack-tight">
-              {names.slice(0, NAMED_MAX).map((one) => (
-                <Name key={keyOf(one)} of={one} />
-              ))}
-              {names.length > 0 && size > NAMED_MAX && (
-                <span class="soft small">and {count(size - NAMED_MAX, "more", "more")}</span>
-              )}
-            </span>
-          </li>
-        );
-      })}
-    </ul>
   );
 }
 
