@@ -12,6 +12,8 @@ const DIGIT = 8.5;
 const LINE = 14;
 export const FONT = 11;
 const GAP = 3;
+/** Between words and the frame. */
+const EDGE = 8;
 /** Of a circle's radius, to its corner. */
 const DIAGONAL = 0.7;
 
@@ -87,16 +89,19 @@ export function labelsOf(
   for (const [i, one] of sorted.entries()) {
     const { text, count } = wordsOf(one, unit);
     const half = (widthOf(text) * unit) / 2;
+    const aside = half + EDGE * unit;
     const spot = spots.get(one.id)!;
     const free = placesOf(spot, radiusOf(one.count) + (one.isSought ? 5 : 0), half, unit)
-      .map(([x, y]): readonly [number, number] => [within(x, box.x + half, box.x + box.width - half), y])
+      .map(([x, y]): readonly [number, number] => [within(x, box.x + aside, box.x + box.width - aside), y])
       .filter(([x, y]) => {
         const sides = sidesOf(x, y, half, unit);
         const isIn = sides[2] >= box.y && sides[3] <= box.y + box.height;
         const isFree = !placed.some((other) => meet(sides, other));
         // What one looked for, or is at, has its words even where they stand on the points of others. Each place is beside its own.
         const isOnPoints = rank(one) === 0 && points.some((other, n) => n !== i && meet(sides, other));
-        return isIn && isFree && !isOnPoints;
+        // Moved away from the edge, they may have come to stand on their own point.
+        const isOnOwn = distance(spot, sides) < radiusOf(one.count);
+        return isIn && isFree && !isOnPoints && !isOnOwn;
       });
     const others = [...spots].filter(([id]) => id !== one.id).map(([, other]) => other);
     const found = best(free, ([x, y]) => {

@@ -51,12 +51,17 @@ export function Picture({ drawn, label, chosen = null, onChoose, isLow = false }
   );
 }
 
+/** The namespaces that most workspaces have: each has the same colour on every profile. */
+const KNOWN = ["user_id", "email", "phone", "device_id", "cookie_id", "anonymous_id", "customer_id"];
+
 /** The largest namespaces have a colour of their own. */
 function huesOf({ nodes }: Drawn): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>();
   for (const { namespace, count } of nodes) sizes.set(namespace, (sizes.get(namespace) ?? 0) + count);
   const names = [...sizes].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([name]) => name);
-  return new Map(names.map((name, i) => [name, Math.min(i, HUES - 1)]));
+  // The colours of those that are not here.
+  const free = Array.from({ length: HUES - 1 }, (_, i) => i).filter((i) => !sizes.has(KNOWN[i] ?? ""));
+  return new Map(names.map((name) => [name, KNOWN.includes(name) ? KNOWN.indexOf(name) : (free.shift() ?? HUES - 1)]));
 }
 
 const Legend = ({
@@ -87,6 +92,11 @@ const Legend = ({
       {links.some(({ isGone }) => isGone) && (
         <li>
           <span class="graph-key line gone" aria-hidden="true" /> will be removed
+        </li>
+      )}
+      {nodes.some(({ isSought }) => isSought) && (
+        <li>
+          <span class="graph-key sought" aria-hidden="true" /> looked for
         </li>
       )}
       {nodes.some(({ node }) => node?.shared === true) && (
