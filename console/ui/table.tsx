@@ -53,6 +53,7 @@ function stackWhereTooWide(box: HTMLDivElement): () => void {
 /** A table, which becomes a list of small cards where it is too wide, and on a phone. */
 export function Table<Row>({ label, columns, rows, keyOf, isSelected }: TableProps<Row>): JSX.Element {
   const place = useRef<HTMLDivElement | null>(null);
+  const terms = columns.filter(({ means }) => means !== undefined);
   useLayoutEffect(() => stackWhereTooWide(place.current!), [rows.map(keyOf).join(" ")]);
   return (
     <div ref={place} class="table-scroll" role="region" aria-label={`${label}, as a table`} tabIndex={0}>
@@ -84,6 +85,16 @@ export function Table<Row>({ label, columns, rows, keyOf, isSelected }: TablePro
           ))}
         </tbody>
       </table>
+      {terms.length > 0 && (
+        <dl class="table-terms">
+          {terms.map(({ name, means }) => (
+            <div key={name}>
+              <dt>{name}: </dt>
+              <dd>{means}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
     </div>
   );
 }

@@ -138,7 +138,7 @@ describeConsole("the workspace", (console) => {
     wereRefused(opened, 422);
     await page.getByLabel("Name", { exact: true }).fill("loyalty_card");
     await page.getByLabel("Limit").fill("2");
-    await page.getByText("of the kind device it gives any number").waitFor();
+    await page.getByRole("dialog").getByText("of the kind device it gives any number").waitFor();
     assert.equal(await page.getByLabel("Priority").getAttribute("placeholder"), "0, the lowest");
     await look("namespace-new");
     await page.getByRole("button", { name: "Create" }).click();
