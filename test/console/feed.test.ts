@@ -250,7 +250,7 @@ describeConsole(
         const json = { code: "rate_limited", title: "Too many tests", detail: "Try again in a minute." };
         await page.route("**/v1/webhooks/*/test", (route) => route.fulfill({ status: 429, json }));
         await go("/webhooks");
-        await page.getByText("next try 27 Nov 2026").waitFor({ timeout: 10_000 });
+        await page.getByText(/^next try .+, 27 Nov 2026/).waitFor({ timeout: 10_000 });
         await page.getByRole("button", { name: "Test", exact: true }).click();
         await page.getByText(json.detail).waitFor({ timeout: 5_000 });
         wereRefused(opened, 429);

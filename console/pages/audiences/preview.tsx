@@ -6,7 +6,7 @@ import { returns } from "../../state/connection.js";
 import { href } from "../../state/router.js";
 import { useStore } from "../../state/store.js";
 import { brief } from "../people/parts/text.js";
-import { Bones, Card, count, Failure, Id, Message, showNumber } from "../../ui/kit.js";
+import { Bones, Card, count, Failure, Id, Message, minute, showNumber } from "../../ui/kit.js";
 
 const WAITED_MS = 350;
 const SAMPLE = 5;
@@ -123,6 +123,8 @@ function Found({ preview, isOld }: { readonly preview: Preview; readonly isOld: 
 const byId = (one: SampleProfile, other: SampleProfile): number => (one.profile_id < other.profile_id ? -1 : 1);
 const TRAITS_SHOWN = 3;
 const TEXT_MAX = 120;
+/** As the service stores one. */
+const TIME = /^\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 function Sampled({
   profile: { profile_id: id, identifiers, traits },
@@ -151,7 +153,11 @@ function Sampled({
             <span key={name}>
               {i > 0 && " · "}
               <bdi>{brief(name)}</bdi>:{" "}
-              <bdi>{brief(Array.isArray(value) ? value.map(String).join(", ") : String(value), TEXT_MAX)}</bdi>
+              {typeof value === "string" && TIME.test(value) ? (
+                <span class="nowrap">{minute(value)}</span>
+              ) : (
+                <bdi>{brief(Array.isArray(value) ? value.map(String).join(", ") : String(value), TEXT_MAX)}</bdi>
+              )}
             </span>
           ))}
         {Object.keys(traits).length === 0 && "no traits"}

@@ -158,7 +158,7 @@ export function Resume({
           min={0}
           value={after}
           onInput={setAfter}
-          hint={`It stands at ${showNumber(delivered)}. From an earlier number, the receiver is told everything anew that comes after it; the next try is made at once.`}
+          hint={`It stands at ${showNumber(delivered)}. A lower number sends the entries after it again. The next try is made at once.`}
           wrong={wrongOf(going.error, "after")}
         />
         <Failure error={going.error} />

@@ -178,7 +178,7 @@ function State({
         <Badge tone={TONES[state]}>{state}</Badge>
         {state === "failing" && next !== null && (
           <span class="soft small">
-            next try <Time at={next} isExact />
+            next try <Time at={next} />, <Time at={next} isExact />
           </span>
         )}
       </span>

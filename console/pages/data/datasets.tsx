@@ -29,7 +29,6 @@ import {
   Time,
   wrongOf,
 } from "../../ui/kit.js";
-
 import { API_EVENTS, SDK_EVENTS } from "./sdk-events.js";
 
 const EVERY_MS = 5_000;
@@ -90,7 +89,7 @@ export function Page(): JSX.Element {
             {
               name: "Kept",
               means: "How long its events are kept.",
-              show: ({ retention_days: days }) => (days === null ? "forever" : count(days, "day")),
+              show: ({ retention_days: n }) => <span class="nowrap">{n === null ? "forever" : count(n, "day")}</span>,
             },
             { name: "Created", show: ({ created_at: at }) => <Time at={at} /> },
             ...(mayEdit

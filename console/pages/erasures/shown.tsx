@@ -15,7 +15,7 @@ export const State = ({
 }: {
   readonly of: Receipt;
 }): JSX.Element => (
-  <span class="row">
+  <span class="row nowrap">
     <Badge tone={status === "completed" ? "good" : "info"}>{status}</Badge>
     {suppress && (readmitted === null ? <Badge tone="warn">kept out</Badge> : <Badge>readmitted</Badge>)}
   </span>

@@ -29,7 +29,10 @@ export function CheckEvent({ schema }: { readonly schema: Schema }): JSX.Element
     CHECKED_MS,
   );
   return (
-    <Card title={`Would version ${schema.version} take this event?`} note="Paste a payload. Nothing is stored.">
+    <Card
+      title={`Would version ${schema.version} take this event?`}
+      note="Paste a payload: it is checked as you type. Nothing is stored."
+    >
       <div class="columns">
         <AreaField label="Payload" isCode rows={14} value={text} onInput={setText} wrong={problem} />
         <div class="stack-small" aria-live="polite">

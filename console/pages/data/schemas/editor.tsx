@@ -91,6 +91,8 @@ export function SchemaEditor({
       <AreaField label="JSON Schema" isCode rows={rowsOf(text)} value={text} onInput={onInput} wrong={problem} />
       {children}
       {error !== null && <Failure error={inOneWay(error)} />}
+      {/* In the place of the answer, so that what is below stays where it is. */}
+      {problem === null && error === null && trial === null && <Message tone="info">Checking…</Message>}
       {trial !== null && <Tried trial={trial} />}
     </div>
   );

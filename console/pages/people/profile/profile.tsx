@@ -77,7 +77,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
 const Waiting = (): JSX.Element => (
   <>
     <div class="figures">
-      {["Identifiers", "Events", "First seen", "Last seen"].map((name) => (
+      {["Identifiers", "Events", "First event", "Last event"].map((name) => (
         <Figure key={name} name={name} value="…" />
       ))}
     </div>
@@ -88,7 +88,7 @@ const Waiting = (): JSX.Element => (
 );
 
 const KNOWN_MAX = 4;
-const seen = (time: string | null) => (time === null ? "never" : <Time at={time} />);
+const seen = (time: string | null) => (time === null ? <span class="soft">none yet</span> : <Time at={time} />);
 
 function Shown({
   profile,
@@ -129,8 +129,8 @@ function Shown({
           }
         />
         <Figure name="Events" value={<Num value={profile.event_count} />} />
-        <Figure name="First seen" value={seen(profile.first_seen)} />
-        <Figure name="Last seen" value={seen(profile.last_seen)} />
+        <Figure name="First event" value={seen(profile.first_seen)} />
+        <Figure name="Last event" value={seen(profile.last_seen)} />
       </div>
       <Card>
         <Facts
