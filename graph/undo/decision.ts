@@ -47,7 +47,7 @@ export interface Restoring {
   readonly pairs: readonly KeyPair[];
   /** The change that removed them. A link that another change removed since is not restored. */
   readonly removedBy: ChangeId;
-  /** An identifier that no longer counts as unlinked by the change, as it was read. */
+  /** An identifier that no longer counts as unlinked, as it was read. */
   readonly relinked: Relinked | null;
   /** The number of links that rules kept out when it was decided. */
   readonly droppedCount: number;
@@ -55,8 +55,6 @@ export interface Restoring {
 
 export interface Relinked extends Pick<SeenIdentifier, "uid" | "unlinkedAt"> {
   readonly key: IdentifierKey;
-  /** The unlink by which it counts as unlinked from now on; null: by none. */
-  readonly earlier: Pick<Change, "changeId" | "at"> | null;
 }
 
 export interface PairToForbid extends ForbiddenPairSides {

@@ -2,7 +2,7 @@ import { AppError } from "../../core/errors.js";
 import { identifierKey, identifierOf, type DropRule } from "../../core/event/event.js";
 import type { UndoResult } from "../../core/identity/api.js";
 import { isNamed } from "../../core/identity/names.js";
-import type { ChangeId, IdentifierKey, Uid } from "../../core/ids.js";
+import type { ChangeId, IdentifierKey } from "../../core/ids.js";
 import {
   pairKey,
   type Change,
@@ -65,10 +65,8 @@ interface Revert {
 /** The identifier that a change unlinked from all others, or linked again. */
 interface UnlinkMark {
   readonly key: IdentifierKey;
-  /** This change last marked it as unlinked, so reverting the change takes the mark back. */
+  /** This change last marked it as unlinked, so reverting the change clears the mark. */
   readonly isLast: boolean;
-  /** If it is the last: the unlink before it that nobody took back, whose mark counts again. */
-  readonly earlier: Change | null;
 }
 
 export async function prepareRevert(reading: Reading, changeId: ChangeId): Promise<Prepared | "changed"> {
@@ -92,7 +90,7 @@ export async function prepareRevert(reading: Reading, changeId: ChangeId): Promi
   const profiles: Revert["profiles"][number][] = [];
   for (const key of holders.values()) profiles.push({ key, ...(await readProfile(reading, snapshot, key)) });
   const named = all.filter((key) => snapshot.identifiers.has(key));
-  const unlinked = await unlinkOf(reading, snapshot, reverted);
+  const unlinked = await unlinkOf(reading, reverted);
   const asked: Revert = {
     snapshot,
     reverted,
@@ -107,46 +105,14 @@ export async function prepareRevert(reading: Reading, changeId: ChangeId): Promi
 }
 
 /** Null when the change is neither an unlink of an identifier nor the revert of one. */
-async function unlinkOf(reading: Reading, { identifiers }: Snapshot, reverted: Change): Promise<UnlinkMark | null> {
-  const { graph, workspace } = reading;
+async function unlinkOf({ graph, workspace }: Reading, reverted: Change): Promise<UnlinkMark | null> {
   let root: Change | null = reverted;
   while (root !== null && root.reverts !== null) root = await graph.findChange(workspace, root.reverts);
   const isUnlink = root?.evidence.source === "unlink" || root?.evidence.source === "shared_identifier";
   const [only] = root?.identifiers ?? [];
   if (root?.identifiers.length !== 1 || !isUnlink || !isNamed(only!)) return null;
   const key = identifierKey(workspace, only);
-  const isLast = await graph.isUnlinkedBy(workspace, key, reverted.changeId);
-  const seen = isLast ? identifiers.get(key) : undefined;
-  const undos = seen === undefined ? [] : await undosOf(reading, key, seen.uid);
-  return { key, isLast, earlier: standingUnlink(undos.filter(({ changeId }) => changeId !== reverted.changeId)) };
-}
-
-const UNDOS_PAGE = 500;
-
-/** The unlinks of this one identifier and what reverts them, newest first. */
-async function undosOf({ graph, workspace }: Reading, key: IdentifierKey, uid: Uid): Promise<readonly Change[]> {
-  const undos: Change[] = [];
-  const isUndo = ({ outcome, identifiers: [only, ...others] }: Change): boolean =>
-    (outcome === "unlinked" || outcome === "reverted") &&
-    others.length === 0 &&
-    only !== undefined &&
-    isNamed(only) &&
-    identifierKey(workspace, only) === key;
-  for (let before: ChangeId | null = null; ;) {
-    const page: readonly Change[] = await graph.history(workspace, uid, { limit: UNDOS_PAGE, before, isOwn: true });
-    undos.push(...page.filter(isUndo));
-    if (page.length < UNDOS_PAGE) return undos;
-    before = page.at(-1)!.changeId;
-  }
-}
-
-/** The newest unlink that no change reverts. The revert of the revert of one is one, too. */
-function standingUnlink(undos: readonly Change[]): Change | null {
-  const isUnlink = new Map<ChangeId | null, boolean>();
-  for (const { changeId, reverts } of undos.toReversed())
-    isUnlink.set(changeId, reverts === null || isUnlink.get(reverts) === false);
-  const takenBack = new Set(undos.map(({ reverts }) => reverts));
-  return undos.find(({ changeId }) => isUnlink.get(changeId) === true && !takenBack.has(changeId)) ?? null;
+  return { key, isLast: await graph.isUnlinkedBy(workspace, key, reverted.changeId) };
 }
 
 /** Pure: removes what a change asserted or restored, or restores what it removed. In turns, because it may be much. */
@@ -233,7 +199,7 @@ async function restore(
   const dropped: Dropped[] = [];
   await forEachInTurns(pairs, (pair) => void joinPair(working, pair, rules, dropped));
   const after = [...new Set([...groups].map(endOf))].map(refOf);
-  const relinked = unlinked?.isLast === true ? relinkedOf(snapshot, unlinked) : null;
+  const relinked = unlinked?.isLast === true ? relinkedOf(snapshot, unlinked.key) : null;
   const droppedCount = dropped.length;
   // If a rule keeps out every link, the unlink still counts.
   const isNothing = droppedCount === removed.length && (droppedCount > 0 || relinked === null);
@@ -247,9 +213,9 @@ async function restore(
   };
 }
 
-function relinkedOf({ identifiers }: Snapshot, { key, earlier }: UnlinkMark): Relinked | null {
+function relinkedOf({ identifiers }: Snapshot, key: IdentifierKey): Relinked | null {
   const seen = identifiers.get(key);
-  return seen === undefined ? null : { key, uid: seen.uid, unlinkedAt: seen.unlinkedAt, earlier };
+  return seen === undefined ? null : { key, uid: seen.uid, unlinkedAt: seen.unlinkedAt };
 }
 
 type Dropped = UndoResult["dropped"][number];

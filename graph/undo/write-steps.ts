@@ -164,11 +164,8 @@ function marksOf(work: Work, change: Change): Partial<Pick<Plan, "unlinked" | "f
   const { changeId, at, evidence } = change;
   const forbids = ({ isListed, ...pair }: PairToForbid) =>
     isListed ? [] : [{ ...pair, changeId, keyId: evidence.keyId, at }];
-  if (work.kind === "restore") {
-    if (work.relinked === null) return {};
-    const { key, earlier } = work.relinked;
-    return { unlinked: [{ key, at: earlier?.at ?? null, changeId: earlier?.changeId ?? changeId }] };
-  }
+  if (work.kind === "restore")
+    return work.relinked === null ? {} : { unlinked: [{ key: work.relinked.key, at: null, changeId }] };
   if (work.kind !== "remove")
     return work.kind === "forbid" ? { forbids: forbids(work.pair) } : { allows: [work.pair.forbiddenPairId] };
   const last = work.affected.reduce((most, { split }) => Math.max(most, lastTimeOf(split)), at);

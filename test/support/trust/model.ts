@@ -14,8 +14,6 @@ export interface TrustState {
   /** Forbidden pairs, each as it was forbidden. */
   readonly forbiddenPairs: Map<string, Pair>;
   readonly unlinked: Map<Name, { readonly at: number; readonly by: ChangeId }>;
-  /** Every unlink of one identifier, oldest first. */
-  readonly unlinks: { readonly name: Name; readonly at: number; readonly by: ChangeId }[];
   /** What rules kept apart from an identifier. */
   readonly seenWith: Map<Name, readonly Name[]>;
   readonly sharedIdentifiers: Set<Name>;
@@ -71,7 +69,6 @@ export const createTrustState = (uidOf: TrustState["uidOf"], rules: Rules): Trus
   links: new Map(),
   forbiddenPairs: new Map(),
   unlinked: new Map(),
-  unlinks: [],
   seenWith: new Map(),
   sharedIdentifiers: new Set(),
   judged: new Map(),
@@ -85,7 +82,6 @@ export const copyOf = (state: TrustState): TrustState => ({
   links: new Map(state.links),
   forbiddenPairs: new Map(state.forbiddenPairs),
   unlinked: new Map(state.unlinked),
-  unlinks: [...state.unlinks],
   seenWith: new Map(state.seenWith),
   sharedIdentifiers: new Set(state.sharedIdentifiers),
   judged: new Map(),

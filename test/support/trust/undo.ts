@@ -92,20 +92,6 @@ function removeLink({ links }: TrustState, pair: Pair, { at, changeId }: Moment)
   return removedAt;
 }
 
-function mark(state: TrustState, name: Name, { at, changeId: by }: Moment, times: readonly number[]): void {
-  state.unlinked.set(name, { at: Math.max(at, ...times), by });
-  state.unlinks.push({ name, at, by });
-}
-
-/** The newest unlink before it that nobody reverted counts again. */
-function takeMarkBack({ unlinked, unlinks, changes }: TrustState, name: Name, reverted: ChangeId): void {
-  const before = unlinks.findLast(
-    (one) => one.name === name && one.by !== reverted && changes.every(({ reverts }) => reverts !== one.by),
-  );
-  if (before === undefined) unlinked.delete(name);
-  else unlinked.set(name, { at: before.at, by: before.by });
-}
-
 const unseen = (path: string): ExpectedError => ({ error: "not_found", detail: path });
 
 export function unlinkIdentifier(state: TrustState, identifier: Identifier, moment: Moment): Expected {
@@ -115,7 +101,7 @@ export function unlinkIdentifier(state: TrustState, identifier: Identifier, mome
     const neighbours = linkedTo(state, name);
     if (neighbours.length === 0) return { outcome: "unchanged" };
     const times = neighbours.map((other) => removeLink(state, [name, other], moment));
-    mark(state, name, moment, times);
+    state.unlinked.set(name, { at: Math.max(moment.at, ...times), by: moment.changeId });
     return { outcome: "unlinked" };
   });
 }
@@ -171,10 +157,11 @@ export function revert(state: TrustState, reverted: ChangeId, moment: Moment): E
     const dropped = pairs(removed).flatMap((pair) => restore(state, pair, moment.changeId));
     const freed = [...state.unlinked].filter(([, { by }]) => by === reverted);
     const isKept = removed.length > 0 && dropped.length === removed.length;
-    if (!isKept) for (const [name] of freed) takeMarkBack(state, name, reverted);
+    if (!isKept) for (const [name] of freed) state.unlinked.delete(name);
     const [name] = found.names;
     // What was restored had been an unlink, which counts again.
-    if (asserted.length > 0 && isUnlink(state, found)) mark(state, name!, moment, times);
+    if (asserted.length > 0 && isUnlink(state, found))
+      state.unlinked.set(name!, { at: Math.max(moment.at, ...times), by: moment.changeId });
     const isDone = asserted.length > 0 || removed.length > dropped.length || (freed.length > 0 && !isKept);
     const held = pairs(asserted).map(([a, b]) => distance(state, a, b));
     return {
