@@ -38,7 +38,8 @@ export function requireRoom(path: "from" | "to", pairs: number): void {
 /** Pure. The two are in different profiles; of one that is allowed they may be in one, see `PairToForbid`. */
 export function decidePair(snapshot: Snapshot, asked: Omit<ChangingPair, "named">): UndoDecision {
   const { kind, keys } = asked;
-  const refs = keys.map((key) => refOf(locationOf(snapshot, key)[1]));
+  const profiles = new Map(keys.map((key) => locationOf(snapshot, key)));
+  const refs = [...profiles.values()].map(refOf);
   const named = namedIn(snapshot, asked);
   if (named === (kind === "allow" ? 0 : keys.length)) return { keys, work: null, result: resultOf(refs, refs) };
   if (kind === "forbid")

@@ -150,7 +150,8 @@ MATCH (end)-[:OF]->(place)
 OPTIONAL MATCH (place)-[:ANNEX_OF]->(main)
 WITH f, id, coalesce(main, place) AS p
 SET p.rev = p.rev + CASE WHEN p.id = $q.profile THEN 0 ELSE 1 END,
-  p.forbidden = CASE WHEN size(p.forbidden) > 1 THEN [one IN p.forbidden WHERE one <> id] ELSE null END
+  p.forbidden = CASE WHEN all(one IN coalesce(p.forbidden, []) WHERE one = id) THEN null
+    ELSE [one IN p.forbidden WHERE one <> id] END
 WITH p.id AS profile, collect(DISTINCT f) AS pairs
 FOREACH (f IN pairs | DELETE f)
 RETURN DISTINCT profile`;

@@ -87,8 +87,9 @@ async function bindsAndCanBeAllowed(identity: Identity, workspace: WorkspaceId, 
 }
 
 async function canBeAllowed(identity: Identity, workspace: WorkspaceId, pair: ForbiddenPair): Promise<void> {
-  const { outcome } = await identity.allow(workspace, pair.forbiddenPairId, { ...EVIDENCE, source: "allow" });
+  const { outcome, before } = await identity.allow(workspace, pair.forbiddenPairId, { ...EVIDENCE, source: "allow" });
   assert.equal(outcome, "allowed");
+  assert.equal(new Set(before.map(({ profileId }) => profileId)).size, before.length, "each profile is told once");
   assert.deepEqual(await identity.forbiddenPairs(workspace, ALL), []);
 }
 
@@ -169,6 +170,18 @@ export const identityGraphJoinedPairs: Contract<IdentityGraph> = {
     const { outcome } = await identity.unlink(workspace, { from: ann, to: bob, forbid: true }, UNLINK);
     assert.equal(outcome, "forbidden");
     await bindsAndCanBeAllowed(identity, workspace, pair);
+  },
+
+  "continueErasure leaves the pairs that the other profile alone names": async ({ port }) => {
+    const identity = identityOf(port);
+    const [workspace] = await namedByOne(port, ann);
+    await identity.assert(workspace, anAssertion(dan));
+    await identity.unlink(workspace, { from: ann, to: dan, forbid: true }, UNLINK);
+    await finish(port, await erase(port, workspace, bob));
+    assert.equal((await identity.forbiddenPairs(workspace, ALL)).length, 1);
+    await identity.assert(workspace, anAssertion(ann, dan));
+    const [one, other] = await identity.lookup(workspace, [ann, dan]);
+    assert.notEqual(one!.profileId, other!.profileId);
   },
 
   "update allows, and forbids, a pair that only one of its profiles names": async ({ port }) => {
