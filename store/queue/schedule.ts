@@ -48,7 +48,7 @@ const BATCH_BYTES_MAX = 256 * 1_024;
 /** A batch that takes longer waits for something, and others start beside it. */
 const SLOW_MS = 100;
 const IN_HAND_MAX = 64;
-/** What was handled alone and postponed kept all others waiting. Those of its workspace then wait so many times as long. */
+/** What was handled alone and postponed kept all others waiting. The next one then waits so many times as long, and those of its workspace too. */
 const REST_TIMES = 4;
 
 /** On the monotonic clock, milliseconds. */
@@ -67,6 +67,8 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
   /** They and the others take turns by time, so that neither starves. */
   let isSuspectsTurn = false;
   let othersGoUntil = 0;
+  /** Nor is one handled before, though nothing else waits: where one was postponed, all workspaces of its graph would be tried one after the other. */
+  let restUntil = 0;
   /** Since when nothing else starts, because it is a suspect's turn. */
   let standsSince: number | null = null;
   const started = new Map<Batch<Item>, number>();
@@ -94,7 +96,8 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
   const upcoming = (time: number): readonly [suspect: boolean, at: number] => {
     promote(time);
     const canGo = turns.canGo(time);
-    const isTheirTurn = suspects.canGo(time) && (!canGo || (isSuspectsTurn && time >= othersGoUntil));
+    const isTheirTurn =
+      suspects.canGo(time) && time >= restUntil && (!canGo || (isSuspectsTurn && time >= othersGoUntil));
     if (isTheirTurn && takesSuspects?.() !== false) {
       standsSince ??= time;
       return [true, started.size > 0 ? Infinity : time];
@@ -114,9 +117,12 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
     return items;
   };
   const suspectEnded = (workspace: string, tookMs: number, time: number, pauseMs: number): void => {
-    othersGoUntil = time + (time - standsSince!);
+    const stoodMs = time - standsSince!;
     standsSince = null;
-    if (pauseMs > 0) suspects.rest(workspace, time + Math.max(pauseMs, REST_TIMES * tookMs));
+    othersGoUntil = time + stoodMs;
+    if (pauseMs === 0) return;
+    restUntil = time + REST_TIMES * stoodMs;
+    suspects.rest(workspace, time + Math.max(pauseMs, REST_TIMES * tookMs));
   };
   const hold = (item: Item): void => {
     if (item.dueAt > now()) later.push(item);
@@ -154,7 +160,8 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
     inHand: () => [...started.keys()].flatMap(({ items }) => items),
     idleMs: () => {
       const time = now();
-      const at = Math.min(upcoming(time)[1], later.firstDueAt(), suspects.resumesAt());
+      const rested = suspects.canGo(time) && restUntil > time ? restUntil : Infinity;
+      const at = Math.min(upcoming(time)[1], later.firstDueAt(), suspects.resumesAt(), rested);
       return at === Infinity ? null : Math.max(0, at - time);
     },
     remove: (is = () => true) => {

@@ -128,6 +128,18 @@ describe("The schedule of a queue", () => {
     assert.ok(idleMs > 100, String(idleMs));
   });
 
+  it("tries no other workspace in that time either: a graph that is away holds many", async () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 10 });
+    for (let n = 0; n < 20; n += 1) hold(schedule, `away ${n}`, 1);
+    const batch = schedule.take()!;
+    await sleep(30);
+    schedule.ended(batch, 1);
+    const idleMs = schedule.idleMs()!;
+    assert.ok(schedule.take() === null && idleMs > 100, String(idleMs));
+    hold(schedule, "well");
+    assert.equal(schedule.take()?.workspace, "well");
+  });
+
   it("lets the others go on for as long as they stood still for what a process crashed on", async () => {
     const schedule = createSchedule<Waiting>({ batchMax: 1 });
     for (let n = 0; n < 2; n += 1) hold(schedule, "crashed", 1);

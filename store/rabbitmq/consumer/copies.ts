@@ -71,16 +71,21 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
     if (isCopied) forget(held);
     return isCopied;
   };
-  const move = async (held: Held): Promise<void> => {
+  const moveOnce = async (held: Held): Promise<boolean> => {
     moves += 1;
-    let isMoved = await replace(names.suspects, held, 0);
+    const isMoved = await replace(names.suspects, held, 0);
+    moves -= 1;
+    if (moves === 0) onMoved();
+    return isMoved;
+  };
+  const move = async (held: Held): Promise<void> => {
+    let isMoved = await moveOnce(held);
+    // Between its tries the others go on.
     while (!isMoved && held.returns >= RETURNS_MAX && held.intake.isOpen() && !closing.aborted) {
       await sleep(AGAIN_MS, undefined, { signal: closing }).catch(() => undefined);
-      isMoved = await replace(names.suspects, held, 0);
+      isMoved = await moveOnce(held);
     }
-    moves -= 1;
     if (!isMoved) keep({ ...held, dueAt: now() + Math.random() * SPREAD_MS });
-    if (moves === 0) onMoved();
   };
   const toRetry = async (held: Held): Promise<void> => {
     const delayMs = held.dueAt - now();
