@@ -4,8 +4,9 @@ import { run } from "./run.js";
 
 const { argv, stdin, stdout, stderr } = process;
 
-// Each write is told of its own error.
+// Each write is told of its own error, and nobody has to read what was refused.
 stdout.on("error", () => undefined);
+stderr.on("error", () => undefined);
 
 async function ask(question: string): Promise<boolean> {
   const terminal = createInterface({ input: stdin, output: stderr });
