@@ -106,10 +106,13 @@ export function createDeadLetters(
     if (!killsEvent || workspace === null || eventId === null) return isKept;
     // Also when the dead letter was already there: the process that kept it may have died before this. A folded event stays folded.
     const own = { _id: ownId(workspace, eventId) };
-    const { matchedCount } = await session.call(() => events.updateOne({ ...own, gone: null }, { $set: { reason } }));
+    const { matchedCount, modifiedCount } = await session.call(() =>
+      events.updateOne({ ...own, gone: null }, { $set: { reason } }),
+    );
     // Its letters went before this one came.
     if (matchedCount > 0 || (await session.call(() => events.findOne(own, { projection: { _id: 1 } }))) === null)
-      return isKept;
+      // One that was kept by a call which then failed is told now.
+      return isKept || modifiedCount > 0;
     await session.call(() => letters.deleteOne({ _id: letter.deadLetterId, ws: workspace }));
     return false;
   };
