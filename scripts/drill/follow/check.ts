@@ -45,15 +45,37 @@ async function checkOnce(deps: FollowDeps, followers: readonly Follower[]): Prom
 
 async function checkFollower(deps: FollowDeps, follower: Follower): Promise<number> {
   const { client, findings } = deps;
-  const { site } = follower;
-  const feed = await readFeed(deps, follower);
-  const seated = addUp(findings, feed);
-  const get = <T>(path: string): Promise<T> => requireAnswer<T>(client, 200, { method: "GET", path, key: site.key });
-  const { audiences } = await get<{ readonly audiences: readonly Shown[] }>("/v1/audiences?limit=100");
-  for (const { audience_id: audienceId, size, state } of audiences) {
-    const wanted = [...(seated.get(audienceId) ?? [])].toSorted();
-    if (state !== "live") findings.unexpected(`audience ${audienceId} is ${state}`);
-    if (size !== wanted.length) findings.unexpected(`audience ${audienceId} has ${size} members, not ${wanted.length}`);
+  const { key } = follower.site;
+  const feed = createFeed(deps, follower);
+  await feed.readOn();
+  const { audiences } = await requireAnswer<{ readonly audiences: readonly Shown[] }>(client, 200, {
+    method: "GET",
+    path: "/v1/audiences?limit=100",
+    key,
+  });
+  for (const { audience_id: audienceId } of audiences) await checkAudience(deps, follower, feed, audienceId);
+  const ids = new Set(audiences.map((one) => one.audience_id));
+  for (const [audienceId, members] of feed.seated)
+    if (members.size > 0 && !ids.has(audienceId))
+      findings.unexpected(`audience ${audienceId} is no more, and ${members.size} never left it`);
+  checkHeard(deps, follower, feed.entries);
+  return feed.entries.length;
+}
+
+const TRIES = 20;
+
+/** Windows go on: while somebody comes or goes between the list and the feed, both are read again. */
+async function checkAudience(
+  { client, findings }: FollowDeps,
+  { site: { key } }: Follower,
+  feed: Feed,
+  audienceId: string,
+): Promise<void> {
+  const get = <T>(path: string): Promise<T> => requireAnswer<T>(client, 200, { method: "GET", path, key });
+  for (let tries = 1; ; tries += 1) {
+    const told = feed.toldOf(audienceId);
+    const wanted = [...(feed.seated.get(audienceId) ?? [])].toSorted();
+    const { size, state } = await get<Shown>(`/v1/audiences/${audienceId}`);
     const members: string[] = [];
     for (let cursor = ""; ;) {
       const page = await get<MembersPage>(`/v1/audiences/${audienceId}/members?limit=100${cursor}`);
@@ -61,14 +83,14 @@ async function checkFollower(deps: FollowDeps, follower: Follower): Promise<numb
       if (page.next_cursor === null) break;
       cursor = `&cursor=${page.next_cursor}`;
     }
+    await feed.readOn();
+    if (feed.toldOf(audienceId) !== told && tries < TRIES) continue;
+    if (state !== "live") findings.unexpected(`audience ${audienceId} is ${state}`);
+    if (size !== wanted.length) findings.unexpected(`audience ${audienceId} has ${size} members, not ${wanted.length}`);
     if (!isDeepStrictEqual(members, wanted))
       findings.unexpected(`audience ${audienceId} lists other members than the feed adds up to`);
-    seated.delete(audienceId);
+    return;
   }
-  for (const [audienceId, members] of seated)
-    if (members.size > 0) findings.unexpected(`audience ${audienceId} is no more, and ${members.size} never left it`);
-  checkHeard(deps, follower, feed);
-  return feed.length;
 }
 
 function checkHeard({ findings, receiver }: FollowDeps, { webhookId }: Follower, feed: readonly Entry[]): void {
@@ -91,32 +113,43 @@ interface MembersPage {
   readonly next_cursor: string | null;
 }
 
-async function readFeed({ client, findings }: FollowDeps, { site }: Follower): Promise<readonly Entry[]> {
-  const feed: Entry[] = [];
-  for (;;) {
-    const { entries } = await requireAnswer<{ readonly entries: readonly Entry[] }>(client, 200, {
-      method: "GET",
-      path: `/v1/feed?after=${feed.length}&limit=1000`,
-      key: site.key,
-    });
-    for (const entry of entries) {
-      if (entry.seq > feed.length + 1) findings.lost(`the feed has ${entry.seq} behind ${feed.length}`);
-      if (entry.seq <= feed.length) findings.duplicated(`the feed has ${entry.seq} behind ${feed.length}`);
-      feed.push(entry);
-    }
-    if (entries.length === 0) return feed;
-  }
+interface Feed {
+  readonly entries: readonly Entry[];
+  /** Audience -> its members. */
+  readonly seated: ReadonlyMap<string, ReadonlySet<string>>;
+  /** How many entries are about the audience. */
+  readonly toldOf: (audienceId: string) => number;
+  /** To its end. */
+  readonly readOn: () => Promise<void>;
 }
 
-/** Audience -> its members. */
-function addUp(findings: Findings, feed: readonly Entry[]): Map<string, Set<string>> {
+function createFeed({ client, findings }: FollowDeps, { site }: Follower): Feed {
+  const entries: Entry[] = [];
   const seated = new Map<string, Set<string>>();
-  for (const { seq, type, audience_id: audienceId = "", profile_id: profileId = "" } of feed) {
+  const told = new Map<string, number>();
+  const add = ({ seq, type, audience_id: audienceId = "", profile_id: profileId = "" }: Entry): void => {
+    told.set(audienceId, (told.get(audienceId) ?? 0) + 1);
     const members = seated.get(audienceId) ?? new Set<string>();
     if (type === "entered" && members.has(profileId)) findings.duplicated(`entry ${seq} lets somebody in again`);
     if (type === "left" && !members.delete(profileId)) findings.duplicated(`entry ${seq} lets somebody go again`);
     if (type === "entered") seated.set(audienceId, members.add(profileId));
     if (type === "audience_deleted") seated.delete(audienceId);
-  }
-  return seated;
+  };
+  const readOn = async (): Promise<void> => {
+    for (;;) {
+      const page = await requireAnswer<{ readonly entries: readonly Entry[] }>(client, 200, {
+        method: "GET",
+        path: `/v1/feed?after=${entries.length}&limit=1000`,
+        key: site.key,
+      });
+      for (const entry of page.entries) {
+        if (entry.seq > entries.length + 1) findings.lost(`the feed has ${entry.seq} behind ${entries.length}`);
+        if (entry.seq <= entries.length) findings.duplicated(`the feed has ${entry.seq} behind ${entries.length}`);
+        entries.push(entry);
+        add(entry);
+      }
+      if (page.entries.length === 0) return;
+    }
+  };
+  return { entries, seated, toldOf: (audienceId) => told.get(audienceId) ?? 0, readOn };
 }
