@@ -98,7 +98,7 @@ describeConsole("erasures", (console) => {
     await dialog.getByLabel("Value").fill("ada@example.com");
     letGo();
     await dialog.getByRole("button", { name: "See what would go" }).click({ timeout: 10_000 });
-    await dialog.getByText("This is deleted").waitFor();
+    await dialog.getByText("This will be deleted:").waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Leave" }).click();
     await page.getByRole("button", { name: "Check" }).click({ timeout: 10_000 });

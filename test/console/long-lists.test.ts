@@ -67,7 +67,7 @@ describeConsole("lists of more than a hundred", (console) => {
     const of = page.getByLabel("To").locator("option");
     assert.deepEqual(
       (await of.allTextContents()).map((one) => one.replace(/, \d\d:00$/, "")),
-      [4, 3, 2, 1].map((one) => `${one} of 27 Nov 2026`),
+      [4, 3, 2, 1].map((one) => `Version ${one}, 27 Nov 2026`),
     );
   });
 
