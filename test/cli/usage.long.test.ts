@@ -227,4 +227,21 @@ describe("The command line", () => {
     writeFileSync(path.join(folder.path(), "d.json"), '{"type":"string"}');
     assert.equal(await push(), 1, "what is refused further on is told by the exit code");
   });
+
+  it("goes on also when nobody reads what was refused", async () => {
+    const workspace = await app().workspace();
+    const schemaId = await workspace.schema();
+    const file = folder.file("some.jsonl", `${"no JSON\n".repeat(200)}{"email":"a@example.com"}\n`);
+    const env = { PATH: process.env["PATH"], ONYM_URL: app().url, ONYM_KEY: await workspace.key("all") };
+    const program = spawn(
+      "sh",
+      ["-c", `"$1" "$2" send "$3" <"$4" 2>&1 | head -n 1`, "sh", process.execPath, MAIN, schemaId, file],
+      { env },
+    );
+    await new Promise((resolve) => program.once("close", resolve));
+    await eventually("what was not refused is sent", async () => {
+      const { body } = await workspace.send("GET", "/v1/events");
+      return (body["events"] as readonly unknown[]).length === 1;
+    });
+  });
 });
