@@ -14,6 +14,7 @@ describeConsole("an undo at a device", (console) => {
     await page.getByRole("dialog").getByRole("button", { name: "Unlink", exact: true }).click();
     await page.getByText("Done: unlinked").waitFor();
     const offer = page.locator(".message", { hasText: "These two are apart now" });
+    await offer.locator(".sent").nth(1).waitFor();
     assert.deepEqual(await offer.locator(".sent").allTextContents(), ["ada", "bob"]);
     await page.getByText("The device is still with one of them").waitFor();
     await look("people-undo-device");
