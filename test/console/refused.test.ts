@@ -142,8 +142,10 @@ describeConsole("what is refused", (console) => {
     await workspace.collect(schemaId, { email: 7 });
     await letters(workspace, 1);
     await page.locator(".live-row").click();
+    const link = page.locator(".live-more").getByRole("link", { name: "dead letters" });
+    await link.waitFor();
     assert.equal(await page.getByText("not stored: it was refused").count(), 0);
-    await page.locator(".live-more").getByRole("link", { name: "dead letters" }).click();
+    await link.click();
     await page.getByRole("button", { name: "Details" }).click();
     const dialog = page.getByRole("dialog", { name: "Dead letter" });
     await dialog.getByRole("link", { name: "Check against the schema" }).waitFor();
