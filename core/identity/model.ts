@@ -171,7 +171,14 @@ export interface SplitPlan {
   readonly parts: readonly PartPlan[];
 }
 
-/** `at` null: it counts as never unlinked. */
+/** An unlink of an identifier from all others, which nobody reverted: assertions that are not newer do not count. */
+export interface UnlinkMark {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly by: ChangeId;
+}
+
+/** Adds the mark of the change to those of the identifier; `at` null: takes it off. The marks of other changes stay. */
 export interface UnlinkedPlan {
   readonly key: IdentifierKey;
   readonly at: number | null;

@@ -15,6 +15,8 @@ export interface RulesReadSet extends ReadSet {
     readonly limited: readonly string[];
     /** Read at most this many of `seenWith`. */
     readonly seenWithMax: number;
+    /** An identifier of which it is asked whether it still has the mark of this unlink. Only who reverts one asks. */
+    readonly mark?: { readonly key: IdentifierKey; readonly by: ChangeId };
   };
 }
 
@@ -31,6 +33,8 @@ export interface PlainIdentifier {
 export interface SeenIdentifier extends PlainIdentifier {
   /** When it was last unlinked, milliseconds since 1970; older assertions do not count. Null: never. */
   readonly unlinkedAt: number | null;
+  /** It has the mark that `RulesReadSet.rules.mark` asks for; absent otherwise. */
+  readonly hasMark?: true;
   /**
    * Values of limited namespaces that it was seen with: those linked to it now, and those that a rule kept apart from it. Keys of the
    * read set as they are, all others as `HiddenKey`.

@@ -14,7 +14,7 @@ import type {
   WorkspaceId,
 } from "../ids.js";
 import type { Buried, Erasure } from "../identity/erasure.js";
-import type { Change, Evidence, ForbiddenPair } from "../identity/model.js";
+import type { Change, Evidence, ForbiddenPair, UnlinkMark } from "../identity/model.js";
 import type { DeadLetter } from "./event-store.js";
 import type { Moved } from "./movements.js";
 import type { Page } from "./port.js";
@@ -75,7 +75,7 @@ export interface IdentifierRow {
   readonly uid: Uid;
   readonly identifier: Identifier;
   readonly profileId: ProfileId;
-  readonly unlinked: { readonly at: number; readonly by: ChangeId } | null;
+  readonly unlinkMarks: readonly UnlinkMark[];
   readonly isShared: boolean;
   /** It was erased before. */
   readonly isReturned: boolean;

@@ -105,8 +105,8 @@ export interface ChangeLog {
    * that stays so meanwhile exactly once.
    */
   linksRemovedBy(workspace: WorkspaceId, change: Change, page: TracePage): Promise<Traces>;
-  /** Whether the change was what last marked the identifier as unlinked. */
-  isUnlinkedBy(workspace: WorkspaceId, key: IdentifierKey, changeId: ChangeId): Promise<boolean>;
+  /** The time of the mark that the change left on the identifier when it unlinked it; null if it left none or it was taken off. */
+  markedAt(workspace: WorkspaceId, key: IdentifierKey, changeId: ChangeId): Promise<number | null>;
 }
 
 /** The forbidden pairs. */

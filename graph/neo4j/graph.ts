@@ -89,7 +89,7 @@ export function createNeo4jGraph(client: Client, options: GraphOptions): Neo4jGr
     historyIds: (...asked) => whileOpen(() => reads.historyIds(...asked)),
     linksOfChange: (workspace, change) => whileOpen(() => reads.linksOfChange(workspace, change)),
     linksRemovedBy: (...asked) => whileOpen(() => reads.linksRemovedBy(...asked)),
-    isUnlinkedBy: (workspace, key, changeId) => whileOpen(() => reads.isUnlinkedBy(workspace, key, changeId)),
+    markedAt: (workspace, key, changeId) => whileOpen(() => reads.markedAt(workspace, key, changeId)),
     findForbiddenPairs: (workspace, forbiddenPairIds) =>
       whileOpen(() => reads.findForbiddenPairs(workspace, forbiddenPairIds)),
     forbiddenPairs: (workspace, page) => whileOpen(() => reads.forbiddenPairs(workspace, page)),

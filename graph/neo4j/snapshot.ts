@@ -93,6 +93,7 @@ const isWithout = (away: ReadonlySet<IdentifierKey>, ends: KeyPair | undefined):
   away.size === 0 || ends?.some((key) => away.has(key)) !== true;
 
 const returned = (isReturned: boolean): Pick<PlainIdentifier, "isReturned"> => (isReturned ? { isReturned } : {});
+const marked = (hasMark: boolean | null): Pick<SeenIdentifier, "hasMark"> => (hasMark === true ? { hasMark } : {});
 
 /** Neo4j indexes up to 8 KB; two long keys are more. No pair key begins with a letter. */
 const PAIR_KEY_CHARACTERS_MAX = 512;
@@ -108,6 +109,7 @@ type Location = readonly [
   isShared: boolean,
   seenWith: readonly HiddenKey[] | null,
   isReturned: boolean,
+  hasMark: boolean | null,
 ];
 /** The first four are null when a step takes the profile away just then; no forbidden pairs, and no annexes, are null too. */
 type RulesRow = readonly [
@@ -184,11 +186,11 @@ function identifiersOf(
   const identifiers = new Map<IdentifierKey, SeenIdentifier>();
   const show = showing(keys);
   for (const [component, size, , , , , locations] of found)
-    for (const [position, uid, unlinkedAt, isShared, stored, isReturned] of locations) {
+    for (const [position, uid, unlinkedAt, isShared, stored, isReturned, hasMark] of locations) {
       if (component === null || size === null) continue;
       const kept = (stored ?? []).filter((key) => limited.includes(namespaceOfHidden(key)));
       const seenWith = show([...(neighbours.get(position) ?? []), ...kept]).slice(0, seenWithMax);
-      const seen = { uid, component, unlinkedAt, seenWith, isShared, ...returned(isReturned) };
+      const seen = { uid, component, unlinkedAt, seenWith, isShared, ...returned(isReturned), ...marked(hasMark) };
       identifiers.set(keys[position]!, seen);
     }
   return identifiers;

@@ -7,7 +7,9 @@ import { isStaged, leavesOf, movesOf, stageLate, type Staged, type Move } from "
 import { ANNEX, CATCH_UP, PART_STAGED, REPOINT, SPREAD } from "./cypher/staging.js";
 import { whole, type Row, type Step } from "./client.js";
 import { changedMeanwhile } from "./failure.js";
+import { marksOf, markParameters, type MarkColumns } from "./marks.js";
 import { namedKeys } from "../rules/subjects.js";
+import { marksAfter } from "../rules/unlink-marks.js";
 import { afterErasures, writeTraces } from "./erasure/writes.js";
 import { linkKey, type Names, type RulesRead } from "./snapshot.js";
 import { profileOf, unknown, writeParameters } from "./parameters.js";
@@ -27,6 +29,7 @@ import {
   STAY,
   NOTE_SEEN_WITH,
   UNLINK,
+  UNLINK_MARKS,
 } from "./cypher/undo.js";
 
 /** The most that one statement moves or marks: so each takes less than a second and little memory. */
@@ -170,12 +173,7 @@ async function writeRest(
   { hiddenKeys }: Names,
 ): Promise<void> {
   for (const split of plan.splits) await writeSplit(step, ws, split, staged);
-  const unlinked = plan.unlinked.map(({ key, at, changeId }) => ({
-    key,
-    at: at === null ? null : whole(at),
-    change: at === null ? null : changeId,
-  }));
-  await inParts(step, UNLINK, unlinked, (unlinked) => ({ ws, unlinked }), "identifier");
+  for (const some of portions(plan.unlinked)) await writeMarks(step, ws, some);
   const hidden = plan.seenWith.map((one) => ({ ...one, seenWith: one.seenWith.map(hiddenKeys.hide) }));
   await inParts(step, NOTE_SEEN_WITH, hidden, (seenWith) => ({ ws, seenWith }), "identifier");
   const forbids = plan.forbids.map(({ forbiddenPairId, from, to, changeId, keyId, at }) => ({
@@ -188,6 +186,14 @@ async function writeRest(
   }));
   await inParts(step, FORBID, forbids, (forbids) => ({ ws, forbids }), "identifier");
   await inParts(step, ALLOW, plan.allows, (allows) => ({ ws, allows }), "forbidden pair");
+}
+
+async function writeMarks(step: Step, ws: WorkspaceId, all: Plan["unlinked"]): Promise<void> {
+  const rows = await step.run(UNLINK_MARKS, { ws, keys: [...new Set(all.map(({ key }) => key))] });
+  const marks = new Map(rows.map(([key, ...columns]) => [key, marksOf(columns as unknown as MarkColumns)]));
+  for (const one of all) marks.set(one.key, marksAfter(marks.get(one.key) ?? [], one));
+  const unlinked = [...marks].map(([key, after]) => Object.assign({ key }, markParameters(after)));
+  requireAll(await step.run(UNLINK, { ws, unlinked }), unlinked.length, "identifier");
 }
 
 async function writeSplit(step: Step, ws: WorkspaceId, split: SplitPlan, staged: Staged): Promise<void> {

@@ -188,15 +188,14 @@ export function gone(snapshot: Snapshot, all: readonly Gone[]): Pick<Plan, "link
 const isBetween = ({ linked, identifiers }: Snapshot, { from, to }: LinkToWrite): boolean =>
   linked.has(pairKey(from, to)) && identifiers.get(from)?.component !== identifiers.get(to)?.component;
 
-/** Those that are newer than what stands: where the identifier was unlinked here since, that mark stays. */
+/** Each is one more of its identifier, or the same again: one of an unlink that was made here since stays. */
 export function marked(snapshot: Snapshot, workspace: WorkspaceId, all: readonly UnlinkedMark[]): Partial<Plan> | null {
   const unlinked = all.flatMap(({ identifier, at, by }) => {
     const key = identifierKey(workspace, identifier);
     if (lacks(snapshot, [key]) || wasErased(snapshot, key, by)) return [];
     return [{ key, at, changeId: by }];
   });
-  const missing = unlinked.filter(({ key, at }) => (snapshot.identifiers.get(key)!.unlinkedAt ?? -Infinity) < at);
-  return missing.length === 0 ? null : { unlinked: missing };
+  return unlinked.length === 0 ? null : { unlinked };
 }
 
 /** One whose sides are one profile is left out: it would stand and forbid nothing. */

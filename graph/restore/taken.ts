@@ -2,12 +2,12 @@ import { identifierKey, identifierOf } from "../../core/event/event.js";
 import type { Taken } from "../../core/identity/api.js";
 import { pairKey, type Change } from "../../core/identity/model.js";
 import { isNamed } from "../../core/identity/names.js";
-import type { IdentifierKey, WorkspaceId } from "../../core/ids.js";
+import type { WorkspaceId } from "../../core/ids.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { NO_RULES } from "../rules/assert.js";
 import { readSetWith } from "../rules/read-set.js";
 
-type Reads = Pick<IdentityGraph, "linksRemovedBy" | "isUnlinkedBy" | "read">;
+type Reads = Pick<IdentityGraph, "linksRemovedBy" | "markedAt" | "read">;
 
 const NOTHING: Taken = { links: [], unlinked: [], next: null };
 /** A change may have removed hundreds of thousands, and several exports run at once. */
@@ -43,16 +43,11 @@ export async function takenBy(
 }
 
 async function marksOf(graph: Reads, workspace: WorkspaceId, change: Change): Promise<Taken["unlinked"]> {
-  const { changeId } = change;
-  const marked: IdentifierKey[] = [];
+  const { changeId: by } = change;
+  const marks: Taken["unlinked"][number][] = [];
   for (const identifier of change.identifiers.filter(isNamed)) {
-    const key = identifierKey(workspace, identifier);
-    if (await graph.isUnlinkedBy(workspace, key, changeId)) marked.push(key);
+    const at = await graph.markedAt(workspace, identifierKey(workspace, identifier), by);
+    if (at !== null) marks.push({ identifier, by, at });
   }
-  if (marked.length === 0) return [];
-  const { identifiers } = await graph.read(workspace, readSetWith({ keys: marked, pairs: [] }, NO_RULES));
-  return marked.flatMap((key) => {
-    const at = identifiers.get(key)?.unlinkedAt ?? null;
-    return at === null ? [] : [{ identifier: identifierOf(key), by: changeId, at }];
-  });
+  return marks;
 }

@@ -1,6 +1,6 @@
 import type { ChangeId, IdentifierKey, Uid, WorkspaceId } from "../../core/ids.js";
 import type { Tombstone } from "../../core/identity/tombstone.js";
-import type { Component, PairKey, Summary, HiddenKey } from "../../core/identity/model.js";
+import type { Component, PairKey, Summary, HiddenKey, UnlinkMark } from "../../core/identity/model.js";
 import type { RemovedLink, Snapshot, SeenComponent, SeenIdentifier } from "../../core/identity/snapshot.js";
 
 /** A snapshot with the rows behind it. */
@@ -61,6 +61,20 @@ export const forbiddenText = ({ forbidden }: Summary): string | null =>
   forbidden.length === 0 ? null : JSON.stringify(forbidden);
 export const forbiddenOf = (text: string | null): Summary["forbidden"] =>
   text === null ? [] : (JSON.parse(text) as Summary["forbidden"]);
+
+/** The marks of an identifier's unlinks, the latest first, as its three columns hold them. */
+export type MarkColumns = readonly [at: number | null, by: Buffer | null, before: string | null];
+export const markColumns = ([latest, ...before]: readonly UnlinkMark[]): MarkColumns =>
+  latest === undefined
+    ? [null, null, null]
+    : [latest.at, changeBytes(latest.by), before.length === 0 ? null : JSON.stringify(before)];
+export const marksOf = ([at, by, before]: MarkColumns): readonly UnlinkMark[] =>
+  at === null || by === null
+    ? []
+    : [
+        { at, by: changeIdOf(by.toString("hex")) },
+        ...(before === null ? [] : (JSON.parse(before) as readonly UnlinkMark[])),
+      ];
 
 export const seenWithBlob = (keys: Iterable<HiddenKey>): Buffer => Buffer.from(JSON.stringify([...keys]));
 export const seenWithOf = (blob: Buffer | null): readonly HiddenKey[] =>

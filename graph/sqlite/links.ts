@@ -4,7 +4,7 @@ import type { Change, LinkState, ListedLink, Source } from "../../core/identity/
 import type { TracePage, Traces } from "../../core/identity/pages.js";
 import type { IdentityGraph } from "../../core/ports/identity-graph.js";
 import { prepareFindProfile } from "./profiles.js";
-import { changeBytes, changeIdOf, keyBlob, keyOf, keyPrefix } from "./encoding.js";
+import { changeBytes, changeIdOf, keyBlob, keyOf, keyPrefix, marksOf, type MarkColumns } from "./encoding.js";
 import { prepareFindLocation } from "./locations.js";
 import { ROWS_PER_TURN, type Read, nextTurn } from "./pages.js";
 import { identifierKey } from "../../core/event/event.js";
@@ -162,11 +162,11 @@ type IncidentRow = readonly [far: number, key: Buffer | null, ...StateRow];
 export function createChangeTraces(
   database: Database,
   read: Read,
-): Pick<IdentityGraph, "linksOfChange" | "linksRemovedBy" | "isUnlinkedBy"> {
+): Pick<IdentityGraph, "linksOfChange" | "linksRemovedBy" | "markedAt"> {
   const find = prepareFindLocation(database);
-  const unlinkedBy = database.prepare(
-    `SELECT 1 FROM identifiers i JOIN components c ON c.id = i.component
-     WHERE i.key = ? AND i.unlinked_by = ? AND c.size > 0`,
+  const marks = database.prepare(
+    `SELECT i.unlinked_at, i.unlinked_by, i.unlinked_before FROM identifiers i JOIN components c ON c.id = i.component
+     WHERE i.key = ? AND i.unlinked_at IS NOT NULL AND c.size > 0`,
   );
   const linkOfPair = prepareLinkOfPair(database);
   const incident = createIncident(database, read);
@@ -194,11 +194,12 @@ export function createChangeTraces(
       const { links, next } = await tracesOf(workspace, change, page);
       return { links: links.filter(({ isActive, by }) => !isActive && by === change.changeId), next };
     },
-    isUnlinkedBy: (workspace, key, changeId) =>
-      read(
-        () =>
-          key.startsWith(keyPrefix(workspace)) && unlinkedBy.get([keyBlob(key), changeBytes(changeId)]) !== undefined,
-      ),
+    markedAt: (workspace, key, changeId) =>
+      read(() => {
+        const found = key.startsWith(keyPrefix(workspace)) ? marks.get([keyBlob(key)]) : undefined;
+        if (found === undefined) return null;
+        return marksOf(found as MarkColumns).find(({ by }) => by === changeId)?.at ?? null;
+      }),
   };
 }
 

@@ -13,14 +13,15 @@ import type { Tables } from "../../core/database.js";
  *
  * A profile that is erased is sealed first: its component gets a negative size and no workspace, so that nobody finds it or its members,
  * however many they are. Then it is taken apart. A member that comes back meanwhile loses its key to its successor. `returned` is 1 for
- * an identifier that was erased before. `tombstones` are what is left: the HMAC of the key (`tomb`) and the uid, null for one that was in
+ * an identifier that was erased before. `unlinked_at` and `unlinked_by` are the latest mark of an unlink, by which the rules go, and
+ * `unlinked_before` those behind it. `tombstones` are what is left: the HMAC of the key (`tomb`) and the uid, null for one that was in
  * no profile. `mentions` finds records of changes that name an identifier which did not exist then, or that they are not about.
  *
  * A step of a workspace in `watched` leaves in `moved` the ids of the profiles whose identifiers it changed.
  */
 export const GRAPH_TABLES: Tables = {
   part: "graph",
-  format: 7,
+  format: 8,
   sql: `
   CREATE TABLE components (
     id INTEGER PRIMARY KEY,
@@ -39,6 +40,7 @@ export const GRAPH_TABLES: Tables = {
     component INTEGER NOT NULL REFERENCES components (id),
     unlinked_at INTEGER,
     unlinked_by BLOB,
+    unlinked_before TEXT,
     shared TEXT,
     returned INTEGER,
     seen_with BLOB

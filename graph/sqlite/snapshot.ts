@@ -22,7 +22,9 @@ import {
   forbiddenOf,
   type RowSnapshot,
   keyOf,
+  marksOf,
   seenWithOf,
+  type MarkColumns,
 } from "./encoding.js";
 
 const location = (i: string, c: string): string =>
@@ -73,6 +75,7 @@ export function prepareLook(database: Database, { erasures, hiddenKeys }: LookDe
   const [one, pair] = [prepareBoth(findOne), prepareBoth(findPair)];
   const link = database.prepare("SELECT a, removed_at, by_change FROM links WHERE a = ? AND b = ?");
   const addSeenWith = prepareSeenWith(database, hiddenKeys);
+  const addMark = prepareMark(database);
 
   /** Reads both sides and their link at once. */
   const seePair = (snapshot: RowSnapshot, [x, y]: KeyPair, isDeep: boolean): void => {
@@ -112,6 +115,7 @@ export function prepareLook(database: Database, { erasures, hiddenKeys }: LookDe
     for (const pair of apart) seeLink(snapshot, pair, isDeep);
     if (hasRules(want)) {
       if (want.rules.limited.length > 0) addSeenWith(snapshot, keys, want.rules);
+      if (want.rules.mark !== undefined) addMark(snapshot, want.rules.mark);
       snapshot.hasErasures = erasures.records.hasAny(workspace);
       for (const key of snapshot.hasErasures ? keys : []) {
         const tombstone = erasures.tombstones.of(workspace, key);
@@ -227,6 +231,17 @@ function prepareSeenWith(database: Database, { showing }: HiddenKeys) {
       }
       if (seenWith.length > 0) snapshot.identifiers.set(key, { ...seen, seenWith: seenWith.slice(0, seenWithMax) });
     }
+  };
+}
+
+/** Says of the identifier whether it has the mark. */
+function prepareMark(database: Database) {
+  const find = database.prepare("SELECT unlinked_at, unlinked_by, unlinked_before FROM identifiers WHERE id = ?");
+  return ({ identifiers, rowIds }: RowSnapshot, { key, by }: NonNullable<RulesReadSet["rules"]["mark"]>): void => {
+    const seen = identifiers.get(key);
+    if (seen === undefined) return;
+    const marks = marksOf(find.get([rowIds.get(key)!])! as MarkColumns);
+    if (marks.some((mark) => mark.by === by)) identifiers.set(key, { ...seen, hasMark: true });
   };
 }
 

@@ -5,7 +5,8 @@ import { prepareInsert } from "./insert.js";
 import { type Locations, existing, requireOne } from "./locations.js";
 import { identifierKey } from "../../core/event/event.js";
 import type { HiddenKeys } from "../rules/hidden-keys.js";
-import { seenWithBlob, seenWithOf } from "./encoding.js";
+import { marksAfter } from "../rules/unlink-marks.js";
+import { markColumns, marksOf, seenWithBlob, seenWithOf, type MarkColumns } from "./encoding.js";
 
 /** Writes links. The conditions hold a plan to what it takes for granted: that a link stands, or was taken back. */
 export function prepareLinkWriter(database: Database) {
@@ -43,7 +44,10 @@ export function prepareLinkWriter(database: Database) {
 
 /** Writes the marks of an identifier, and forbidden pairs. */
 export function prepareMarkWriter(database: Database, hiddenKeys: HiddenKeys) {
-  const unlink = database.prepare("UPDATE identifiers SET unlinked_at = ?, unlinked_by = ? WHERE id = ?");
+  const findMarks = database.prepare("SELECT unlinked_at, unlinked_by, unlinked_before FROM identifiers WHERE id = ?");
+  const writeMarks = database.prepare(
+    "UPDATE identifiers SET unlinked_at = ?, unlinked_by = ?, unlinked_before = ? WHERE id = ?",
+  );
   const writeSeenWith = prepareSeenWithWriter(database, hiddenKeys);
   const forbid = database.prepare(
     "INSERT INTO forbidden_pairs (ws, forbidden_pair_id, a, b, change, key_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -52,9 +56,12 @@ export function prepareMarkWriter(database: Database, hiddenKeys: HiddenKeys) {
 
   return (workspace: WorkspaceId, plan: Plan, locations: Locations, changes: ReadonlyMap<ChangeId, Buffer>): void => {
     const changeOf = (changeId: ChangeId): Buffer => existing(changes.get(changeId), "change");
-    for (const { key, at, changeId } of plan.unlinked) {
-      const by = changeOf(changeId);
-      unlink.run([at, at === null ? null : by, locations.require(key).row]);
+    for (const unlinked of plan.unlinked) {
+      // Its record must stand, as behind all that a plan writes.
+      changeOf(unlinked.changeId);
+      const { row } = locations.require(unlinked.key);
+      const marks = marksOf(findMarks.get([row])! as MarkColumns);
+      writeMarks.run([...markColumns(marksAfter(marks, unlinked)), row]);
     }
     for (const noted of plan.seenWith) writeSeenWith(workspace, locations.require(noted.key).row, noted);
     for (const { forbiddenPairId, from, to, changeId, keyId, at } of plan.forbids) {

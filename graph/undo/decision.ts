@@ -1,7 +1,7 @@
 import { PROFILES_TOLD_MAX, type UndoResult } from "../../core/identity/api.js";
 import type { ChangeId, IdentifierKey, ProfileId, Uid } from "../../core/ids.js";
 import type { Change, KeyPair, Plan, ProfileRef, Rules } from "../../core/identity/model.js";
-import type { SeenIdentifier, Snapshot } from "../../core/identity/snapshot.js";
+import type { RulesReadSet, SeenIdentifier, Snapshot } from "../../core/identity/snapshot.js";
 import type { Border, StepDecision } from "../../core/identity/step.js";
 import { firstLinks, type Explained, type ForbiddenPairSides, type Split } from "./split.js";
 
@@ -47,13 +47,13 @@ export interface Restoring {
   readonly pairs: readonly KeyPair[];
   /** The change that removed them. A link that another change removed since is not restored. */
   readonly removedBy: ChangeId;
-  /** An identifier that no longer counts as unlinked, as it was read. */
+  /** An identifier whose mark of the unlink that is reverted is taken off. */
   readonly relinked: Relinked | null;
   /** The number of links that rules kept out when it was decided. */
   readonly droppedCount: number;
 }
 
-export interface Relinked extends Pick<SeenIdentifier, "uid" | "unlinkedAt"> {
+export interface Relinked extends Pick<SeenIdentifier, "uid"> {
   readonly key: IdentifierKey;
 }
 
@@ -78,6 +78,8 @@ export interface ChangingPair {
 export interface UndoStep {
   readonly keys: readonly IdentifierKey[];
   readonly pairs?: readonly KeyPair[];
+  /** See `RulesReadSet`. */
+  readonly mark?: NonNullable<RulesReadSet["rules"]["mark"]>;
   /** Links that it removes or restores. */
   readonly links: number;
   /** Pure, but for what it notes for its own next call. */

@@ -56,17 +56,17 @@ interface Revert {
   readonly named: readonly IdentifierKey[];
   /** Links that the change asserted, removed or restored last, as they are in the snapshot. */
   readonly states: readonly LinkState[];
-  readonly unlinked: UnlinkMark | null;
+  readonly unlinked: Unlinked | null;
   /** Profiles that hold active links of these, each with the key of one of its identifiers. */
   readonly profiles: readonly (ReadProfile & { readonly key: IdentifierKey })[];
   readonly rules: Rules;
 }
 
 /** The identifier that a change unlinked from all others, or linked again. */
-interface UnlinkMark {
+interface Unlinked {
   readonly key: IdentifierKey;
-  /** This change last marked it as unlinked, so reverting the change clears the mark. */
-  readonly isLast: boolean;
+  /** It still has the mark of this change, which the revert takes off. The marks of other unlinks stay. */
+  readonly isMarked: boolean;
 }
 
 export async function prepareRevert(reading: Reading, changeId: ChangeId): Promise<Prepared | "changed"> {
@@ -105,14 +105,14 @@ export async function prepareRevert(reading: Reading, changeId: ChangeId): Promi
 }
 
 /** Null when the change is neither an unlink of an identifier nor the revert of one. */
-async function unlinkOf({ graph, workspace }: Reading, reverted: Change): Promise<UnlinkMark | null> {
+async function unlinkOf({ graph, workspace }: Reading, reverted: Change): Promise<Unlinked | null> {
   let root: Change | null = reverted;
   while (root !== null && root.reverts !== null) root = await graph.findChange(workspace, root.reverts);
   const isUnlink = root?.evidence.source === "unlink" || root?.evidence.source === "shared_identifier";
   const [only] = root?.identifiers ?? [];
   if (root?.identifiers.length !== 1 || !isUnlink || !isNamed(only!)) return null;
   const key = identifierKey(workspace, only);
-  return { key, isLast: await graph.isUnlinkedBy(workspace, key, reverted.changeId) };
+  return { key, isMarked: (await graph.markedAt(workspace, key, reverted.changeId)) !== null };
 }
 
 /** Pure: removes what a change asserted or restored, or restores what it removed. In turns, because it may be much. */
@@ -123,7 +123,7 @@ async function decide(asked: Revert): Promise<UndoDecision | "changed"> {
   // A link that another change removed since is restored by the revert of that change.
   const removed = states.filter(({ isActive, by }) => !isActive && by === asked.reverted.changeId);
   if (active.length > 0) return remove(asked, active);
-  if (removed.length > 0 || asked.unlinked?.isLast === true) return restore(asked, removed);
+  if (removed.length > 0 || asked.unlinked?.isMarked === true) return restore(asked, removed);
   const refs = namedProfiles(asked);
   return { keys: asked.named, work: null, result: resultOf(refs, refs) };
 }
@@ -199,7 +199,7 @@ async function restore(
   const dropped: Dropped[] = [];
   await forEachInTurns(pairs, (pair) => void joinPair(working, pair, rules, dropped));
   const after = [...new Set([...groups].map(endOf))].map(refOf);
-  const relinked = unlinked?.isLast === true ? relinkedOf(snapshot, unlinked.key) : null;
+  const relinked = unlinked?.isMarked === true ? relinkedOf(snapshot, unlinked.key) : null;
   const droppedCount = dropped.length;
   // If a rule keeps out every link, the unlink still counts.
   const isNothing = droppedCount === removed.length && (droppedCount > 0 || relinked === null);
@@ -215,7 +215,7 @@ async function restore(
 
 function relinkedOf({ identifiers }: Snapshot, key: IdentifierKey): Relinked | null {
   const seen = identifiers.get(key);
-  return seen === undefined ? null : { key, uid: seen.uid, unlinkedAt: seen.unlinkedAt };
+  return seen === undefined ? null : { key, uid: seen.uid };
 }
 
 type Dropped = UndoResult["dropped"][number];
@@ -246,6 +246,7 @@ function restoreStep(
   return {
     keys: [...new Set([...pairs.flat(), ...(relinked === null ? [] : [relinked.key])])],
     pairs,
+    ...(relinked !== null && { mark: { key: relinked.key, by: removedBy } }),
     links: pairs.length,
     plan: ({ now, change: { changeId }, isFirst, rules }) => {
       const working = createWorkingState(now);
@@ -253,7 +254,7 @@ function restoreStep(
       const restored = pairs
         .filter((pair) => now.removed.get(pairKey(...pair))?.by === removedBy)
         .filter((pair) => joinPair(working, pair, rules, dropped));
-      // Erased since it was read, or unlinked anew: that mark stays.
+      // Erased since it was read, or another revert was faster.
       if (relinked !== null && !isAsRead(now, relinked, isFirst)) return "changed";
       if (isWhole && dropped.length !== droppedCount) return "changed";
       if (pairs.length > 0 && restored.length === 0) return { plan: null, dropped };
@@ -263,10 +264,10 @@ function restoreStep(
   };
 }
 
-/** The step that writes the record also takes the mark back. */
-function isAsRead({ identifiers }: Snapshot, { key, uid, unlinkedAt }: Relinked, isFirst: boolean): boolean {
+/** The step that writes the record also takes the mark off. */
+function isAsRead({ identifiers }: Snapshot, { key, uid }: Relinked, isFirst: boolean): boolean {
   const seen = identifiers.get(key);
-  return seen?.uid === uid && (!isFirst || seen.unlinkedAt === unlinkedAt);
+  return seen?.uid === uid && (!isFirst || seen.hasMark === true);
 }
 
 const sided = (state: LinkState): LinkState => {

@@ -113,12 +113,13 @@ async function writeStep(
   workspace: WorkspaceId,
   { decision, work, record, call, pace, turn }: Writing,
   written: Written,
-  { keys, pairs = [], links, plan: planOf }: UndoStep,
+  { keys, pairs = [], mark, links, plan: planOf }: UndoStep,
 ): Promise<Exclude<StepPlan, "changed" | { border: unknown }> | "changed"> {
   if (written.begun !== null) await sleep(REST_MS);
   if (call.call.expired)
     throw new AppError("unavailable", "There was not enough time for the whole undo. Repeat the call to do the rest.");
   const rules = await rulesOf(workspace);
+  const want = readSetWith({ keys, pairs }, NO_RULES);
   let waiting = call.call;
   const inQueue: Turn = (transaction) => {
     const begin = () => {
@@ -136,7 +137,7 @@ async function writeStep(
   });
   const { ending, change } = await graph.update<{ readonly ending: StepPlan; readonly change: Change }>(
     workspace,
-    readSetWith({ keys, pairs }, NO_RULES),
+    mark === undefined ? want : { ...want, rules: { ...want.rules, mark } },
     (seen, border) => {
       const change = written.begun?.change ?? stamp();
       const ending = planOf({ now: seen, border, change, isFirst: written.begun === null, rules });
@@ -165,7 +166,7 @@ function marksOf(work: Work, change: Change): Partial<Pick<Plan, "unlinked" | "f
   const forbids = ({ isListed, ...pair }: PairToForbid) =>
     isListed ? [] : [{ ...pair, changeId, keyId: evidence.keyId, at }];
   if (work.kind === "restore")
-    return work.relinked === null ? {} : { unlinked: [{ key: work.relinked.key, at: null, changeId }] };
+    return work.relinked === null ? {} : { unlinked: [{ key: work.relinked.key, at: null, changeId: work.removedBy }] };
   if (work.kind !== "remove")
     return work.kind === "forbid" ? { forbids: forbids(work.pair) } : { allows: [work.pair.forbiddenPairId] };
   const last = work.affected.reduce((most, { split }) => Math.max(most, lastTimeOf(split)), at);

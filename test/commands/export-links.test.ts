@@ -194,13 +194,13 @@ describe("An export of links", () => {
         pages.push(links.length);
         return { links, next: from + limit < removed.length ? String(from + limit) : null };
       },
-      isUnlinkedBy: async () => true,
+      markedAt: async () => 7,
       read: async (_workspace, { keys, pairs }) =>
         ({
-          identifiers: new Map(keys.map((key) => [key, { unlinkedAt: 7 }])),
+          identifiers: new Map(keys.map((key) => [key, {}])),
           removed: new Map(pairs.map((pair) => [pairKey(...pair), { by, at: 7 }])),
         }) as never,
-    } satisfies Pick<IdentityGraph, "linksRemovedBy" | "isUnlinkedBy" | "read">;
+    } satisfies Pick<IdentityGraph, "linksRemovedBy" | "markedAt" | "read">;
     const identity: Partial<Identity> = {
       walk: async () => [],
       forbiddenPairs: async () => [],

@@ -198,7 +198,7 @@ describe("Removed links of an import", () => {
 describe("Marks of unlinks of an import", () => {
   const graphOf = useEmbeddedGraph();
 
-  it("stay as they are where the identifier was unlinked here since, and an older one gives way", async () => {
+  it("stand beside that of an unlink that was made here since, each with its own time", async () => {
     const now = { at: EVIDENCE.at + 2_000 };
     const graph = graphOf();
     const identity = createIdentity({ graph, timeoutMs: 10_000, now: () => now.at });
@@ -219,7 +219,12 @@ describe("Marks of unlinks of an import", () => {
     now.at += 1_000;
     const unlinked = await identity.unlink(workspace, { identifier: ann }, { ...EVIDENCE, source: "unlink" });
     await send(EVIDENCE.at + 100);
-    assert.ok(await graph.isUnlinkedBy(workspace, identifierKey(workspace, ann), unlinked.changeId!));
+    for (const by of [imported.changeId, unlinked.changeId!])
+      assert.notEqual(await graph.markedAt(workspace, identifierKey(workspace, ann), by), null);
     assert.equal(await ruleFor(dan, now.at - 500), "unlinked", "received before the newer one");
+    const exported = await identity.takenBy(workspace, imported, null);
+    assert.deepEqual(exported.unlinked, [{ identifier: ann, by: imported.changeId, at: EVIDENCE.at + 100 }]);
+    await identity.revert(workspace, unlinked.changeId!, { ...EVIDENCE, source: "revert" });
+    assert.equal(await ruleFor(dan, EVIDENCE.at + 50), "unlinked", "the imported one counts again");
   });
 });

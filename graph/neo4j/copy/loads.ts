@@ -7,6 +7,7 @@ import { changeParameters, sourceOf } from "../changes.js";
 import { type Client, type Parameters, whole } from "../client.js";
 import { erasureParameters } from "../erasure/rows.js";
 import * as cypher from "../cypher/copy.js";
+import { markParameters } from "../marks.js";
 import { withOneRetry } from "../failure.js";
 import { linkKey } from "../snapshot.js";
 
@@ -51,15 +52,14 @@ const LOADS: Loads = {
   },
   identifiers: async (_, rows) => {
     const identifiers = rows.map(
-      ({ workspace, uid, identifier, profileId, unlinked, isShared, isReturned, seenWith }) => ({
+      ({ workspace, uid, identifier, profileId, unlinkMarks, isShared, isReturned, seenWith }) => ({
         key: identifierKey(workspace, identifier),
         uid,
         ws: workspace,
         ns: identifier.namespace,
         value: identifier.value,
         profile: profileId,
-        unlinked_at: unlinked === null ? null : whole(unlinked.at),
-        unlinked_by: unlinked?.by ?? null,
+        unlinked: markParameters(unlinkMarks),
         is_shared: isShared,
         is_returned: isReturned,
         seen_with: seenWith.length === 0 ? null : seenWith,

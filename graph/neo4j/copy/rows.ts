@@ -16,6 +16,7 @@ import { changesOf } from "../changes.js";
 import type { Row } from "../client.js";
 import { erasureOf } from "../erasure/rows.js";
 import * as cypher from "../cypher/copy.js";
+import { marksOf } from "../marks.js";
 
 type Dumps = {
   readonly [K in keyof GraphRows]: { readonly statement: string; readonly read: (row: Row) => readonly GraphRows[K][] };
@@ -40,12 +41,12 @@ export const DUMPS: Dumps = {
   identifiers: {
     statement: cypher.DUMP_IDENTIFIERS,
     read: (row) => {
-      const [uid, workspace, namespace, value, profileId, at, by, isShared, isReturned, seenWith, isSealed] =
+      const [uid, workspace, namespace, value, profileId, at, by, before, isShared, isReturned, seenWith, isSealed] =
         row as IdentifierColumns;
       if (isSealed) return [];
-      const unlinked = at === null || by === null ? null : { at, by };
+      const unlinkMarks = marksOf([at, by, before]);
       const identifier = { namespace, value };
-      return [{ workspace, uid, identifier, profileId, unlinked, isShared, isReturned, seenWith: seenWith ?? [] }];
+      return [{ workspace, uid, identifier, profileId, unlinkMarks, isShared, isReturned, seenWith: seenWith ?? [] }];
     },
   },
   links: {
@@ -120,6 +121,7 @@ type IdentifierColumns = readonly [
   profileId: ProfileId,
   unlinkedAt: number | null,
   unlinkedBy: ChangeId | null,
+  unlinkedBefore: readonly string[] | null,
   isShared: boolean,
   isReturned: boolean,
   seenWith: readonly string[] | null,

@@ -48,8 +48,8 @@ export const DUMP_PROFILES = page(
 export const DUMP_IDENTIFIERS = page(
   "MATCH (i:Identifier) USING INDEX SEEK i:Identifier(uid)",
   "i.uid",
-  `i.ws, i.ns, i.value, [(i)-[:OF]->(p) | p.id][0], i.unlinked_at.epochMillis, i.unlinked_by, i:SharedIdentifier, i:Returned,
-  i.seen_with, EXISTS { (i)-[:OF]->(:Sealed) }`,
+  `i.ws, i.ns, i.value, [(i)-[:OF]->(p) | p.id][0], i.unlinked_at.epochMillis, i.unlinked_by, i.unlinked_before,
+  i:SharedIdentifier, i:Returned, i.seen_with, EXISTS { (i)-[:OF]->(:Sealed) }`,
 );
 
 export const DUMP_LINKS = page(
@@ -137,8 +137,9 @@ export const LOAD_IDENTIFIERS = `CYPHER replan=skip
 UNWIND $q.identifiers AS m
 MATCH (p:Profile {id: m.profile}) USING INDEX SEEK p:Profile(id)
 MERGE (i:Identifier {key: m.key})
-ON CREATE SET i.uid = m.uid, i.ws = m.ws, i.ns = m.ns, i.value = m.value, i.seen_with = m.seen_with, i.unlinked_by = m.unlinked_by,
-  i.unlinked_at = CASE WHEN m.unlinked_at IS NULL THEN null ELSE datetime({epochMillis: m.unlinked_at}) END
+ON CREATE SET i.uid = m.uid, i.ws = m.ws, i.ns = m.ns, i.value = m.value, i.seen_with = m.seen_with,
+  i.unlinked_at = CASE WHEN m.unlinked.at IS NULL THEN null ELSE datetime({epochMillis: m.unlinked.at}) END,
+  i.unlinked_by = m.unlinked.change, i.unlinked_before = m.unlinked.before
 FOREACH (_ IN CASE WHEN m.is_shared THEN [1] ELSE [] END | SET i:SharedIdentifier)
 FOREACH (_ IN CASE WHEN m.is_returned THEN [1] ELSE [] END | SET i:Returned)
 FOREACH (_ IN CASE WHEN EXISTS { (i)-[:OF]->() } THEN [] ELSE [1] END | CREATE (i)-[:OF {hub: p.hub, uid: i.uid}]->(p))

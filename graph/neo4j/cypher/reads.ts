@@ -232,10 +232,10 @@ WITH l, startNode(l) AS a, endNode(l) AS b
 RETURN ${LINK_STATE}, l.key AS key, ${NONE_SEALED} AS isShown
 ORDER BY key`;
 
-export const UNLINKED_BY = `CYPHER replan=skip
+export const MARKS_OF = `CYPHER replan=skip
 MATCH (i:Identifier {key: $q.key}) USING INDEX SEEK i:Identifier(key)
-WHERE i.ws = $q.ws AND i.unlinked_by = $q.change AND NOT EXISTS { (i)-[:OF]->(:Sealed) }
-RETURN i.uid`;
+WHERE i.ws = $q.ws AND NOT EXISTS { (i)-[:OF]->(:Sealed) }
+RETURN i.unlinked_at.epochMillis, i.unlinked_by, i.unlinked_before`;
 
 const FORBIDDEN = "[n.id, a.ns, a.value, b.ns, b.value, n.change, n.key_id, n.at.epochMillis]";
 

@@ -115,11 +115,18 @@ WHERE a.ws = $q.ws AND l.removed_at IS NOT NULL
 SET l.removed_at = null, l.by = r.change
 RETURN count(*)`;
 
+export const UNLINK_MARKS = `CYPHER replan=skip
+UNWIND $q.keys AS key
+MATCH (i:Identifier {key: key}) USING INDEX SEEK i:Identifier(key)
+WHERE i.ws = $q.ws
+RETURN key, i.unlinked_at.epochMillis, i.unlinked_by, i.unlinked_before`;
+
 export const UNLINK = `CYPHER replan=skip
 UNWIND $q.unlinked AS u
 MATCH (i:Identifier {key: u.key}) USING INDEX SEEK i:Identifier(key)
 WHERE i.ws = $q.ws
-SET i.unlinked_at = CASE WHEN u.at IS NULL THEN null ELSE datetime({epochMillis: u.at}) END, i.unlinked_by = u.change
+SET i.unlinked_at = CASE WHEN u.at IS NULL THEN null ELSE datetime({epochMillis: u.at}) END, i.unlinked_by = u.change,
+  i.unlinked_before = u.before
 RETURN count(*)`;
 
 export const NOTE_SEEN_WITH = `CYPHER replan=skip

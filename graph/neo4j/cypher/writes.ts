@@ -2,11 +2,12 @@
  * What the hot paths say to Neo4j. Each text is fixed, so its plan is made once: what a client sent stands in the one map `$q` alone.
  * The hints keep the plans right on an empty database as on a full one; then `replan=skip` saves the stalls of planning anew.
  *
- * (:Identifier {key, uid, ws, ns, value, unlinked_at, unlinked_by, seen_with})-[:OF {hub, uid}]->(:Profile {ws, id, hub, size, rev,
- * counts, never}). `hub` is a name that the profile keeps, so that its members stand in the index of `OF` in their order. `rev` is
- * higher after each step that changed it, `counts` says how many identifiers of each namespace it has (JSON), `forbidden` which forbidden
- * pairs have a side in it. `unlinked_at` and `unlinked_by` are time and change of the last unlink; `seen_with` are keys of limited
- * namespaces that a rule kept apart from it. One that is beyond the shared identifier limit is a (:SharedIdentifier) too.
+ * (:Identifier {key, uid, ws, ns, value, unlinked_at, unlinked_by, unlinked_before, seen_with})-[:OF {hub, uid}]->(:Profile {ws, id,
+ * hub, size, rev, counts, never}). `hub` is a name that the profile keeps, so that its members stand in the index of `OF` in their
+ * order. `rev` is higher after each step that changed it, `counts` says how many identifiers of each namespace it has (JSON),
+ * `forbidden` which forbidden pairs have a side in it. `unlinked_at` and `unlinked_by` are time and change of the latest unlink that
+ * nobody reverted, `unlinked_before` those of the others (texts, see `marks.ts`); `seen_with` are keys of limited namespaces that a rule
+ * kept apart from it. One that is beyond the shared identifier limit is a (:SharedIdentifier) too.
  * While a large profile is put together or taken apart, some of its members stand with an (:Annex)-[:ANNEX_OF]->(:Profile) that
  * says of itself all that the profile does; `annexed` says on both that there are such. `stir` is higher whenever members changed
  * their place between them.
@@ -22,7 +23,7 @@
  */
 
 /** Another number whenever the stored format changes; a build knows only one. */
-export const FORMAT = 5;
+export const FORMAT = 6;
 
 /** Without it two processes could each create one. */
 export const FORMAT_CONSTRAINT = "CREATE CONSTRAINT onym_name IF NOT EXISTS FOR (v:Onym) REQUIRE v.name IS UNIQUE";
@@ -128,7 +129,9 @@ CALL (${scope}) {
   MATCH (i)-[:OF]->(p)
   WITH p, collect([
     n, i.uid, i.unlinked_at.epochMillis, i:SharedIdentifier, CASE WHEN $q.asked = [] THEN null ELSE i.seen_with END,
-    i:Returned
+    i:Returned, CASE WHEN $q.keys[n] = $q.mark.key THEN
+      i.unlinked_by = $q.mark.by OR any(one IN coalesce(i.unlinked_before, []) WHERE one ENDS WITH $q.mark.by)
+    END
   ]) AS locations
   RETURN collect([p.id, p.size, p.rev, p.counts, p.forbidden, p.annexed, locations]) AS found
 }

@@ -20,12 +20,13 @@ import {
   IDENTIFIERS_OF,
   LINKS_OF_ONE,
   LINKS_OF_PAIRS,
+  MARKS_OF,
   PAGE_OF_FORBIDDEN_PAIRS,
   PAGE_OF_REMOVED,
   PAGE_OF_SHARED_IDENTIFIERS,
-  UNLINKED_BY,
 } from "../cypher/reads.js";
 import { withOneRetry } from "../failure.js";
+import { marksOf, type MarkColumns } from "../marks.js";
 import { linkKey } from "../snapshot.js";
 import { membersOf, NEWEST } from "./pages.js";
 
@@ -33,7 +34,7 @@ type Records = Pick<
   IdentityGraph,
   | "linksOfChange"
   | "linksRemovedBy"
-  | "isUnlinkedBy"
+  | "markedAt"
   | "findForbiddenPairs"
   | "forbiddenPairs"
   | "findChanges"
@@ -65,7 +66,11 @@ export function createRecords(client: Client): Records {
       const next = found.length < limit ? null : found.at(-1)![LINK_KEY];
       return { links: found.filter((row) => row[IS_SHOWN]).map(stateOf), next };
     },
-    isUnlinkedBy: async (ws, key, change) => (await read(UNLINKED_BY, { ws, key, change })).length > 0,
+    markedAt: async (ws, key, change) => {
+      const [row] = await read(MARKS_OF, { ws, key });
+      const marks = row === undefined ? [] : marksOf(row as MarkColumns);
+      return marks.find(({ by }) => by === change)?.at ?? null;
+    },
     findForbiddenPairs: async (ws, forbiddenPairs) =>
       forbiddenPairsOf(await list(FIND_FORBIDDEN_PAIRS, { ws, forbiddenPairs })),
     forbiddenPairs: async (ws, { limit, after }) =>

@@ -26,7 +26,7 @@ const METHODS = {
   historyIds: true,
   linksOfChange: true,
   linksRemovedBy: true,
-  isUnlinkedBy: true,
+  markedAt: true,
   findForbiddenPairs: true,
   forbiddenPairs: true,
   previewErasure: true,

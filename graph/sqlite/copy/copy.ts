@@ -5,7 +5,7 @@ import type { Uid } from "../../../core/ids.js";
 import { GRAPH_KINDS, type GraphRows, type GraphCopying } from "../../../core/ports/copying.js";
 import { EMPTY_PLAN } from "../../rules/working-state.js";
 import { prepareChangeWriter, prepareFindChange } from "../changes.js";
-import { changeBytes, countsText, forbiddenText, keyBlob, seenWithBlob } from "../encoding.js";
+import { changeBytes, countsText, forbiddenText, keyBlob, markColumns, seenWithBlob } from "../encoding.js";
 import { nextTurn } from "../pages.js";
 import { prepareErasureLoads } from "./erasures.js";
 import { prepareMovementLoads } from "./movements.js";
@@ -49,8 +49,8 @@ function prepareLoads(database: Database): Loads {
     "INSERT INTO components (ws, profile_id, size, rev, counts, forbidden) VALUES (?, ?, ?, ?, ?, ?)",
   );
   const addIdentifier = database.prepare(
-    `INSERT INTO identifiers (key, uid, component, unlinked_at, unlinked_by, shared, seen_with, returned)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO identifiers (key, uid, component, unlinked_at, unlinked_by, unlinked_before, shared, seen_with, returned)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO NOTHING`,
   );
   const addLink = database.prepare(
@@ -74,12 +74,11 @@ function prepareLoads(database: Database): Loads {
       const forbidden = forbiddenText({ counts: new Map(), forbidden: row.forbidden });
       addProfile.run([workspace, profileId, size, rev, counts, forbidden]);
     },
-    identifiers: ({ workspace, uid, identifier, profileId, unlinked, isShared, isReturned, seenWith }) => {
+    identifiers: ({ workspace, uid, identifier, profileId, unlinkMarks, isShared, isReturned, seenWith }) => {
       const component = named(componentOf.get([workspace, profileId]), "profile");
       const key = keyBlob(identifierKey(workspace, identifier));
       const marks = [
-        unlinked?.at ?? null,
-        unlinked === null ? null : changeBytes(unlinked.by),
+        ...markColumns(unlinkMarks),
         isShared ? workspace : null,
         seenWith.length === 0 ? null : seenWithBlob(seenWith as Parameters<typeof seenWithBlob>[0]),
         isReturned ? 1 : null,

@@ -6,7 +6,7 @@ import type { Copied, CopyPage, GraphRows } from "../../../core/ports/copying.js
 import { prepareFindChange } from "../changes.js";
 import { copied, prepareErasureDumps } from "./erasures.js";
 import { prepareMovementDumps } from "./movements.js";
-import { changeIdOf, countsOf, forbiddenOf, keyOf, seenWithOf } from "../encoding.js";
+import { changeIdOf, countsOf, forbiddenOf, keyOf, marksOf, seenWithOf } from "../encoding.js";
 
 type Dump<K extends keyof GraphRows> = (page: CopyPage) => Copied<GraphRows[K]>;
 
@@ -18,7 +18,8 @@ export function prepareDumps(database: Database): { readonly [K in keyof GraphRo
     "SELECT id, ws, profile_id, size, rev, counts, forbidden FROM components WHERE id > ? AND size > 0 ORDER BY id LIMIT ?",
   );
   const identifiers = database.prepare(
-    `SELECT i.id, c.ws, i.uid, i.key, c.profile_id, i.unlinked_at, i.unlinked_by, i.shared, i.returned, i.seen_with
+    `SELECT i.id, c.ws, i.uid, i.key, c.profile_id, i.unlinked_at, i.unlinked_by, i.unlinked_before, i.shared, i.returned,
+       i.seen_with
      FROM identifiers i JOIN components c ON c.id = i.component AND c.size > 0 WHERE i.id > ? ORDER BY i.id LIMIT ?`,
   );
   const links = database.prepare(
@@ -51,11 +52,11 @@ export function prepareDumps(database: Database): { readonly [K in keyof GraphRo
       }),
     identifiers: ({ after, limit }) =>
       copied(identifiers.all([Number(after ?? 0), limit]), limit, (row) => {
-        const [id, workspace, uid, key, profileId, at, by, shared, returned, seenWith] = row as IdentifierColumns;
-        const unlinked = at === null || by === null ? null : { at, by: changeOf(by) };
+        const [id, workspace, uid, key, profileId, at, by, before, shared, returned, seenWith] =
+          row as IdentifierColumns;
         const identifier = identifierOf(keyOf(key));
         const marks = {
-          unlinked,
+          unlinkMarks: marksOf([at, by, before]),
           isShared: shared !== null,
           isReturned: returned !== null,
           seenWith: seenWithOf(seenWith),
@@ -99,6 +100,7 @@ type IdentifierColumns = readonly [
   profileId: ProfileId,
   unlinkedAt: number | null,
   unlinkedBy: Buffer | null,
+  unlinkedBefore: string | null,
   shared: string | null,
   returned: number | null,
   seenWith: Buffer | null,

@@ -128,7 +128,7 @@ export const identityGraphErasureRecords: Contract<IdentityGraph> = {
     assert.equal(erasure.isGone, false);
     assert.deepEqual(await port.sharedIdentifiers(workspace, ALL), []);
     assert.equal((await port.identifiersOf(workspace, uids)).size, 0);
-    assert.equal(await port.isUnlinkedBy(workspace, key, mark.changeId), false);
+    assert.equal(await port.markedAt(workspace, key, mark.changeId), null);
     assert.deepEqual(await port.linksOfChange(workspace, linked!), []);
     assert.deepEqual((await port.linksRemovedBy(workspace, alone, ALL)).links, []);
     const written = aChange({ identifiers: [ann, cat] });

@@ -301,7 +301,7 @@ export const identityGraphErase: Contract<IdentityGraph> = {
     assert.equal(history[0]!.length, before.history[0]!.length);
     assert.deepEqual(found, history);
     assert.equal(walked.length, 1);
-    assert.equal(await port.isUnlinkedBy(workspace, identifierKey(workspace, bob), newId<ChangeId>()), false);
+    assert.equal(await port.markedAt(workspace, identifierKey(workspace, bob), newId<ChangeId>()), null);
     assert.equal(await port.findErasure(workspace, newId<ErasureId>()), null);
   },
 };

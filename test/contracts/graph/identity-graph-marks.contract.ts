@@ -3,55 +3,129 @@ import { identifierKey, type Identifier } from "../../../core/event/event.js";
 import { newId, type ChangeId, type ForbiddenPairId, type WorkspaceId } from "../../../core/ids.js";
 import type { Member, ForbiddenPair } from "../../../core/identity/model.js";
 import type { IdentityGraph } from "../../../core/ports/identity-graph.js";
+import { UNLINK_MARKS_MAX } from "../../../graph/rules/unlink-marks.js";
 import type { Contract } from "../../support/contract.js";
 import { aWorkspace, anAssertion, anIdentifier, EVIDENCE, step } from "../../support/identity/fixtures.js";
 import { aChange, forbid, allow, markShared, takeApart, write } from "../../support/identity/plans.js";
-import { ALL, ann, bob, cat, dan, hostileValues, idOf, inPages } from "../../support/identity/snapshots.js";
+import {
+  ALL,
+  ann,
+  bob,
+  cat,
+  dan,
+  hostileValues,
+  idOf,
+  inPages,
+  wanting,
+  wantingRules,
+} from "../../support/identity/snapshots.js";
 
 const valuesOf = (members: readonly Member[]) => members.map(({ identifier }) => identifier.value);
 const byId = (x: ForbiddenPair, y: ForbiddenPair): number => (x.forbiddenPairId < y.forbiddenPairId ? -1 : 1);
 
-async function unlink(port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, at: number | null) {
-  const { changeId, ...change } = aChange({ identifiers: [identifier] });
-  await write(port, workspace, [identifier], () => ({
-    changes: [{ changeId, ...change }],
-    unlinked: [{ key: identifierKey(workspace, identifier), at, changeId }],
-  }));
-  return changeId;
+/** One change for each of these times; answers their ids. */
+async function unlink(
+  port: IdentityGraph,
+  workspace: WorkspaceId,
+  identifier: Identifier,
+  ...times: readonly number[]
+) {
+  const key = identifierKey(workspace, identifier);
+  const changes = times.map(() => aChange({ identifiers: [identifier] }));
+  const unlinked = times.map((at, n) => ({ key, at, changeId: changes[n]!.changeId }));
+  await write(port, workspace, [identifier], () => ({ changes, unlinked }));
+  return changes.map(({ changeId }) => changeId);
 }
+
+const takeOff = (port: IdentityGraph, workspace: WorkspaceId, identifier: Identifier, changeId: ChangeId) =>
+  write(port, workspace, [identifier], () => ({
+    changes: [aChange({ identifiers: [identifier] })],
+    unlinked: [{ key: identifierKey(workspace, identifier), at: null, changeId }],
+  }));
+
+const { at: AT } = EVIDENCE;
 
 /** What stands with identifiers and pairs beside their links. */
 export const identityGraphMarks: Contract<IdentityGraph> = {
-  "isUnlinkedBy tells the change that last marked an identifier as unlinked, and no other": async ({
+  "markedAt tells the mark of each unlink until it is taken off, and read the latest of them": async ({
     port,
     reopen,
   }) => {
     const workspace = aWorkspace();
     await step(port, workspace, anAssertion(ann, bob));
-    const key = identifierKey(workspace, ann);
-    const first = await unlink(port, workspace, ann, EVIDENCE.at);
-    assert.ok(await port.isUnlinkedBy(workspace, key, first));
-    const second = await unlink(port, workspace, ann, EVIDENCE.at);
+    const [first] = await unlink(port, workspace, ann, AT + 5);
+    // The clock of another process may be behind, and a plan of an import may have several.
+    const [latest, second] = await unlink(port, workspace, ann, AT + 9, AT + 7);
     const again = await reopen();
-    const told = (changeId: ChangeId) => again.isUnlinkedBy(workspace, key, changeId);
-    assert.deepEqual([await told(first), await told(second), await told(newId<ChangeId>())], [false, true, false]);
-    assert.equal(await again.isUnlinkedBy(workspace, identifierKey(workspace, bob), second), false);
-    assert.equal(await again.isUnlinkedBy(workspace, identifierKey(workspace, cat), second), false);
-    const cleared = await unlink(again, workspace, ann, null);
-    assert.deepEqual([await told(second), await told(cleared)], [false, false], "it is not marked any more");
+    const marks = [first!, second!, latest!];
+    const told = async (identifier = ann) => {
+      const key = identifierKey(workspace, identifier);
+      const { identifiers } = await again.read(workspace, wantingRules(wanting(workspace, identifier)));
+      const times = await Promise.all(marks.map((changeId) => again.markedAt(workspace, key, changeId)));
+      return [identifiers.get(key)?.unlinkedAt, ...times];
+    };
+    assert.deepEqual(await told(), [AT + 9, AT + 5, AT + 7, AT + 9]);
+    assert.equal(await again.markedAt(workspace, identifierKey(workspace, ann), newId<ChangeId>()), null);
+    assert.deepEqual(await told(bob), [null, null, null, null]);
+    assert.deepEqual(await told(cat), [undefined, null, null, null]);
+    await takeOff(again, workspace, ann, second!);
+    assert.deepEqual(await told(), [AT + 9, AT + 5, null, AT + 9], "from between the others");
+    await takeOff(again, workspace, ann, second!);
+    await takeOff(again, workspace, ann, latest!);
+    assert.deepEqual(await told(), [AT + 5, AT + 5, null, null], "the one before it counts");
+    await takeOff(again, workspace, ann, first!);
+    assert.deepEqual(await told(), [null, null, null, null], "none is left");
   },
 
-  "isUnlinkedBy keeps workspaces apart": async ({ port }) => {
+  "an identifier keeps the latest 16 marks": async ({ port }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(ann, bob));
+    const marks: ChangeId[] = [];
+    for (let n = 0; n < UNLINK_MARKS_MAX + 1; n++) marks.push(...(await unlink(port, workspace, ann, AT + n)));
+    const key = identifierKey(workspace, ann);
+    const times = await Promise.all(marks.map((changeId) => port.markedAt(workspace, key, changeId)));
+    assert.deepEqual(
+      times,
+      marks.map((_, n) => (n === 0 ? null : AT + n)),
+    );
+  },
+
+  "update and read show whether an identifier has the mark that is asked for": async ({ port }) => {
+    const workspace = aWorkspace();
+    await step(port, workspace, anAssertion(ann, bob));
+    const [first] = await unlink(port, workspace, ann, AT + 1);
+    const [second] = await unlink(port, workspace, ann, AT + 2);
+    const shown = async (identifier: Identifier, by: ChangeId) => {
+      const want = wantingRules(wanting(workspace, ann, bob, cat));
+      const asked = { ...want, rules: { ...want.rules, mark: { key: identifierKey(workspace, identifier), by } } };
+      const read = await port.read(workspace, asked);
+      const now = await port.update(workspace, asked, (seen) => ({ plan: null, result: seen }));
+      assert.deepEqual(now.identifiers, read.identifiers);
+      return [ann, bob].map((one) => read.identifiers.get(identifierKey(workspace, one))!.hasMark);
+    };
+    for (const by of [first!, second!]) {
+      assert.deepEqual(await shown(ann, by), [true, undefined]);
+      assert.deepEqual(await shown(bob, by), [undefined, undefined]);
+      assert.deepEqual(await shown(cat, by), [undefined, undefined]);
+    }
+    await takeOff(port, workspace, ann, first!);
+    assert.deepEqual(await shown(ann, first!), [undefined, undefined]);
+    assert.deepEqual(await shown(ann, second!), [true, undefined]);
+    const unasked = await port.read(workspace, wantingRules(wanting(workspace, ann)));
+    assert.ok(!("hasMark" in unasked.identifiers.get(identifierKey(workspace, ann))!));
+  },
+
+  "markedAt keeps workspaces apart": async ({ port }) => {
     const [one, other] = [aWorkspace(), aWorkspace()];
     for (const workspace of [one, other]) await step(port, workspace, anAssertion(ann));
-    const changeId = await unlink(port, one, ann, EVIDENCE.at);
+    const [changeId] = await unlink(port, one, ann, AT);
     for (const [asked, of] of [
       [one, other],
       [other, one],
       [other, other],
     ] as const)
-      assert.equal(await port.isUnlinkedBy(asked, identifierKey(of, ann), changeId), false);
-    assert.equal(await port.isUnlinkedBy(one, identifierKey(one, ann), changeId), true);
+      assert.equal(await port.markedAt(asked, identifierKey(of, ann), changeId!), null);
+    assert.equal(await port.markedAt(one, identifierKey(one, ann), changeId!), AT);
   },
 };
 

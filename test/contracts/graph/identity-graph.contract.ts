@@ -44,6 +44,7 @@ import { identityGraphRules } from "./identity-graph-rules.contract.js";
 import { identityGraphUndo } from "./identity-graph-undo.contract.js";
 import { identityGraphWhole } from "./identity-graph-whole.contract.js";
 import { identityGraphJoinedPairs } from "./undo/joined-pairs.contract.js";
+import { identityGraphUnlinkMarks } from "./undo/unlink-marks.contract.js";
 
 /** The port as a whole. */
 const whole: Contract<IdentityGraph> = {
@@ -88,7 +89,7 @@ const whole: Contract<IdentityGraph> = {
     await assert.rejects(port.linksOfChange(workspace, change), isUnavailable);
     await assert.rejects(port.linksRemovedBy(workspace, change, ALL), isUnavailable);
     const [key, changeId] = [identifierKey(workspace, ann), newId<ChangeId>()];
-    await assert.rejects(port.isUnlinkedBy(workspace, key, changeId), isUnavailable);
+    await assert.rejects(port.markedAt(workspace, key, changeId), isUnavailable);
     await assert.rejects(port.findForbiddenPairs(workspace, [newId<ForbiddenPairId>()]), isUnavailable);
     await assert.rejects(port.forbiddenPairs(workspace, ALL), isUnavailable);
     await assert.rejects(port.findChange(workspace, changeId), isUnavailable);
@@ -275,6 +276,7 @@ const changeLog: Contract<IdentityGraph> = {
   ...identityGraphLongHistory,
   ...identityGraphLinksOfChange,
   ...identityGraphMarks,
+  ...identityGraphUnlinkMarks,
 };
 
 /** The port and its parts. A part is tested on the whole port, as what one part writes another reads. */

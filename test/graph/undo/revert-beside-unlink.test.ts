@@ -24,8 +24,8 @@ describe("A revert of an unlink", () => {
     const [near, late] = [anIdentifier("near"), anIdentifier("late")];
     const sent = (now.at += 10);
     let isUnlinkedAnew = false;
-    const isUnlinkedBy: IdentityGraph["isUnlinkedBy"] = async (...asked) => {
-      const answer = await graph.isUnlinkedBy(...asked);
+    const markedAt: IdentityGraph["markedAt"] = async (...asked) => {
+      const answer = await graph.markedAt(...asked);
       if (isUnlinkedAnew) return answer;
       isUnlinkedAnew = true;
       now.at += 10;
@@ -33,7 +33,7 @@ describe("A revert of an unlink", () => {
       await unlinkHub(bench);
       return answer;
     };
-    const other = createIdentity({ graph: { ...graph, isUnlinkedBy }, timeoutMs: 60_000, now: () => now.at });
+    const other = createIdentity({ graph: { ...graph, markedAt }, timeoutMs: 60_000, now: () => now.at });
     const evidence = { source: "revert", keyId: "key0000001" as KeyId, at: now.at } as const;
     const { outcome } = await other.revert(workspace, undone.changeId!, evidence);
     assert.deepEqual([outcome, isUnlinkedAnew], ["reverted", true]);

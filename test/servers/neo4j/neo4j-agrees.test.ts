@@ -148,8 +148,8 @@ async function tellsOf({ graph }: Side, workspace: WorkspaceId, rules: Rules) {
       removed: [...snapshot.removed].toSorted(byFirst),
       changes,
       traces: traces.map((states) => states.toSorted(byPair)),
-      unlinkedBy: await Promise.all(
-        keys.flatMap((key) => changes.map(({ changeId }) => graph.isUnlinkedBy(workspace, key, changeId))),
+      markedAt: await Promise.all(
+        keys.flatMap((key) => changes.map(({ changeId }) => graph.markedAt(workspace, key, changeId))),
       ),
       found: await Promise.all(changes.map(({ changeId }) => graph.findChange(workspace, changeId))),
       merged: await graph.changes(workspace, "merged", { limit: 100, before: null }),

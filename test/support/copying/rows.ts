@@ -1,10 +1,11 @@
+import { identifierKey } from "../../../core/event/event.js";
 import type { Copying } from "../../../core/ports/copying.js";
 import { createSqliteGraphCopying } from "../../../graph/sqlite/copy/copy.js";
 import { createSqliteGraph } from "../../../graph/sqlite/graph.js";
 import { checkPrograms } from "../trust/programs.js";
 import { erase, finish } from "../identity/erasures.js";
 import { anAssertion, anIdentifier, aWorkspace, openGraphDatabase, step } from "../identity/fixtures.js";
-import { aChange, record } from "../identity/plans.js";
+import { aChange, record, write } from "../identity/plans.js";
 import { temporaryFolder } from "../backends.js";
 import { tombOf } from "../builders.js";
 
@@ -71,5 +72,11 @@ export async function aRandomGraph(programs: number) {
   await record(port, workspace, aChange({ identifiers: [anIdentifier("ann"), anIdentifier("never seen")] }));
   await finish(port, await erase(port, workspace, anIdentifier("bob")));
   await step(port, workspace, anAssertion("ann", "cat"));
+  const unlinks = [aChange(), aChange(), aChange()];
+  const key = identifierKey(workspace, anIdentifier("cat"));
+  await write(port, workspace, [anIdentifier("cat")], () => ({
+    changes: unlinks,
+    unlinked: unlinks.map(({ changeId, at }, n) => ({ key, at: at + n, changeId })),
+  }));
   return { port, copying: createSqliteGraphCopying({ database }), close: () => database.close() };
 }

@@ -210,7 +210,7 @@ function createLinkReads(
 
 type RecordReads = Pick<
   IdentityGraph,
-  | "isUnlinkedBy"
+  | "markedAt"
   | "findForbiddenPairs"
   | "forbiddenPairs"
   | "findChange"
@@ -251,10 +251,11 @@ function createRecordReads(state: MemoryState, open: Open): RecordReads {
   };
 
   return {
-    isUnlinkedBy: (workspace, key, changeId) =>
+    markedAt: (workspace, key, changeId) =>
       open(() => {
-        const location = state.identifiers.get(key);
-        return location?.workspace === workspace && location.unlinked?.by === changeId;
+        const seat = state.identifiers.get(key);
+        const marks = seat?.workspace === workspace ? seat.unlinkMarks : [];
+        return marks.find(({ by }) => by === changeId)?.at ?? null;
       }),
     findForbiddenPairs: (workspace, forbiddenPairIds) =>
       open(() =>

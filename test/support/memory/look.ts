@@ -95,18 +95,20 @@ export function seenOf(
   rules: RulesReadSet["rules"],
   keys: ReadSet["keys"] = [key],
 ): SeenIdentifier {
-  const { uid, component, unlinked, seenWith, isShared, isReturned } = state.identifiers.get(key)!;
-  const mark = isReturned ? { isReturned } : {};
+  const { uid, component, unlinkMarks, seenWith, isShared, isReturned } = state.identifiers.get(key)!;
+  const { mark } = rules;
+  const isMarked = mark?.key === key && unlinkMarks.some(({ by }) => by === mark.by);
+  const marks = { ...(isReturned && { isReturned }), ...(isMarked && { hasMark: true as const }) };
   const limited = new Set(rules.limited);
   const all = limited.size === 0 ? [] : [...neighboursOf(state, key), ...seenWith];
   const wanted = all.filter((one) => limited.has(namespaceOf(one)));
   return {
     uid,
     component,
-    unlinkedAt: unlinked?.at ?? null,
+    unlinkedAt: unlinkMarks[0]?.at ?? null,
     seenWith: showing(keys)(wanted).slice(0, rules.seenWithMax),
     isShared,
-    ...mark,
+    ...marks,
   };
 }
 

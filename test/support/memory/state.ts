@@ -10,12 +10,14 @@ import {
   type ForbiddenPair,
   type PairKey,
   type Plan,
+  type UnlinkMark,
 } from "../../../core/identity/model.js";
 import type { SeenComponent, SeenIdentifier } from "../../../core/identity/snapshot.js";
 import type { Erasure } from "../../../core/identity/erasure.js";
 import { idsTaken } from "../../../core/identity/taken.js";
 import { withoutErased } from "../../../core/identity/names.js";
 import { createHiddenKeys } from "../../../graph/rules/hidden-keys.js";
+import { marksAfter } from "../../../graph/rules/unlink-marks.js";
 import { tombOf } from "../builders.js";
 import { tombstoneOf, type MemoryTombstone } from "./erasures.js";
 import { REMOVAL_REV } from "../../../core/identity/step.js";
@@ -25,7 +27,8 @@ export interface MemorySeat {
   readonly identifier: Identifier;
   readonly workspace: WorkspaceId;
   component: number;
-  unlinked: { readonly at: number; readonly by: ChangeId } | null;
+  /** The latest first. */
+  unlinkMarks: readonly UnlinkMark[];
   seenWith: SeenIdentifier["seenWith"];
   isShared: boolean;
   readonly isReturned: boolean;
@@ -85,7 +88,7 @@ export function applyPlan(state: MemoryState, plan: Plan, workspace: WorkspaceId
       identifier,
       workspace,
       component: ids[component]!,
-      unlinked: null,
+      unlinkMarks: [],
       seenWith: [],
       isShared: false,
       isReturned: create.isReturned === true,
@@ -161,8 +164,10 @@ function applyLinks({ links }: MemoryState, plan: Plan): void {
 }
 
 function applyMarks(state: MemoryState, plan: Plan, workspace: WorkspaceId): void {
-  for (const { key, at, changeId } of plan.unlinked)
-    state.identifiers.get(key)!.unlinked = at === null ? null : { at, by: changeId };
+  for (const unlinked of plan.unlinked) {
+    const seat = state.identifiers.get(unlinked.key)!;
+    seat.unlinkMarks = marksAfter(seat.unlinkMarks, unlinked);
+  }
   for (const { key, seenWith, isShared } of plan.seenWith) {
     const location = state.identifiers.get(key)!;
     location.seenWith = [...new Set([...location.seenWith, ...seenWith.map(hide)])];

@@ -73,7 +73,7 @@ export function claim(state: TrustState, asked: Claim, changeId: ChangeId): Expe
 
 /** Taken apart since, or at the same moment. */
 const isOld = ({ links, unlinked }: TrustState, names: readonly Name[], at: number): boolean =>
-  names.some((name) => (unlinked.get(name)?.at ?? -1) >= at) ||
+  names.some((name) => unlinked.get(name)?.some((unlink) => unlink.at >= at) === true) ||
   pairsOf(names).some((pair) => {
     const link = links.get(pairName(pair));
     return link !== undefined && !link.isActive && link.removedAt >= at;

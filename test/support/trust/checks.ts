@@ -26,6 +26,7 @@ const NEWEST = { limit: 1_000, before: null };
 export async function checkAll(identity: Identity, workspace: WorkspaceId, state: TrustState): Promise<void> {
   await checkProfiles(identity, workspace, state);
   await checkLists(identity, workspace, state);
+  await checkMarks(identity, workspace, state);
   for (const name of oneOfEach(state)) await checkProfile(identity, workspace, state, name);
 }
 
@@ -74,6 +75,17 @@ async function checkProfile(identity: Identity, workspace: WorkspaceId, state: T
     historyOf(state, name).filter(isClear).map(withoutStanding),
     `the history of ${name}`,
   );
+}
+
+/** As an export has them: what each undo left that nobody reverted. */
+async function checkMarks(identity: Identity, workspace: WorkspaceId, { unlinked }: TrustState): Promise<void> {
+  const found: string[] = [];
+  for (const outcome of ["unlinked", "reverted"] as const)
+    for (const change of await identity.changes(workspace, outcome, NEWEST))
+      for (const { identifier, by, at } of (await identity.takenBy(workspace, change, null)).unlinked)
+        found.push(`${nameOf(identifier)} ${by} ${at}`);
+  const wanted = [...unlinked].flatMap(([name, marks]) => marks.map(({ by, at }) => `${name} ${by} ${at}`));
+  assert.deepEqual(found.toSorted(), wanted.toSorted(), "marks of unlinks");
 }
 
 const byUid = (a: readonly unknown[], b: readonly unknown[]): number => (String(a[0]) < String(b[0]) ? -1 : 1);

@@ -13,7 +13,8 @@ export interface TrustState {
   readonly links: Map<string, ModelLink>;
   /** Forbidden pairs, each as it was forbidden. */
   readonly forbiddenPairs: Map<string, Pair>;
-  readonly unlinked: Map<Name, { readonly at: number; readonly by: ChangeId }>;
+  /** The unlinks that nobody reverted, each with the time up to which it keeps assertions out. */
+  readonly unlinked: Map<Name, readonly { readonly at: number; readonly by: ChangeId }[]>;
   /** What rules kept apart from an identifier. */
   readonly seenWith: Map<Name, readonly Name[]>;
   readonly sharedIdentifiers: Set<Name>;

@@ -92,6 +92,10 @@ function removeLink({ links }: TrustState, pair: Pair, { at, changeId }: Moment)
   return removedAt;
 }
 
+function mark({ unlinked }: TrustState, name: Name, { at, changeId: by }: Moment, times: readonly number[]): void {
+  unlinked.set(name, [...(unlinked.get(name) ?? []), { at: Math.max(at, ...times), by }]);
+}
+
 const unseen = (path: string): ExpectedError => ({ error: "not_found", detail: path });
 
 export function unlinkIdentifier(state: TrustState, identifier: Identifier, moment: Moment): Expected {
@@ -101,7 +105,7 @@ export function unlinkIdentifier(state: TrustState, identifier: Identifier, mome
     const neighbours = linkedTo(state, name);
     if (neighbours.length === 0) return { outcome: "unchanged" };
     const times = neighbours.map((other) => removeLink(state, [name, other], moment));
-    state.unlinked.set(name, { at: Math.max(moment.at, ...times), by: moment.changeId });
+    mark(state, name, moment, times);
     return { outcome: "unlinked" };
   });
 }
@@ -155,13 +159,13 @@ export function revert(state: TrustState, reverted: ChangeId, moment: Moment): E
   return around(state, { names: found.names, others, reverts: reverted }, moment, () => {
     const times = pairs(asserted).map((pair) => removeLink(state, pair, moment));
     const dropped = pairs(removed).flatMap((pair) => restore(state, pair, moment.changeId));
-    const freed = [...state.unlinked].filter(([, { by }]) => by === reverted);
+    const freed = [...state.unlinked].filter(([, marks]) => marks.some(({ by }) => by === reverted));
     const isKept = removed.length > 0 && dropped.length === removed.length;
-    if (!isKept) for (const [name] of freed) state.unlinked.delete(name);
+    const left = (marks: (typeof freed)[number][1]) => marks.filter(({ by }) => by !== reverted);
+    if (!isKept) for (const [name, marks] of freed) state.unlinked.set(name, left(marks));
     const [name] = found.names;
     // What was restored had been an unlink, which counts again.
-    if (asserted.length > 0 && isUnlink(state, found))
-      state.unlinked.set(name!, { at: Math.max(moment.at, ...times), by: moment.changeId });
+    if (asserted.length > 0 && isUnlink(state, found)) mark(state, name!, moment, times);
     const isDone = asserted.length > 0 || removed.length > dropped.length || (freed.length > 0 && !isKept);
     const held = pairs(asserted).map(([a, b]) => distance(state, a, b));
     return {
