@@ -27,7 +27,8 @@ export interface KeeperDeps {
 
 /**
  * After a piece it rests so many times as long as that kept the loop busy: while others need all of the loop, what it does is at most a
- * quarter of the time. What they leave free it may use, but for a third of the time, in which it sees whether they come back.
+ * quarter of the time. What they leave free it may use, but for a third of the time, in which it sees whether they come back. The rest
+ * grows with the square of their load, so that a loop which is half busy has time for all that follows from what comes.
  */
 const REST = 3;
 const REST_MIN = 0.5;
@@ -85,7 +86,7 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
       if (due !== undefined) {
         load = (load + loop.since().part) / 2;
         await doPiece(due);
-        await pause(loop.since().busyMs * Math.max(REST_MIN, REST * load), closing.signal);
+        await pause(loop.since().busyMs * Math.max(REST_MIN, REST * load ** 2), closing.signal);
       } else {
         const nextAt = Math.min(...states.map(({ dueAt }) => dueAt));
         looking = new AbortController();

@@ -19,15 +19,15 @@ export async function buildPage(deps: AudienceDeps, workspace: WorkspaceId, set:
   if (building.length === 0) return false;
   const after = furthestBehind(building);
   const page = await deps.identity.walk(workspace, { limit: PER_LOOK, after, membersMax: 0 });
-  let open: readonly ProfileId[] = page.map(({ profileId }) => profileId);
-  for (let tries = 0; open.length > 0; tries += 1) {
-    // The page is begun again later, by whoever comes.
-    if (tries === TRIES) return true;
-    const causes = new Map(open.map((profileId) => [profileId, CHANGED]));
-    const looked = await lookPastDamage(deps, workspace, causes, { isBuild: true });
-    open = open.filter((profileId) => looked.get(profileId) === "lost");
-  }
-  const reached = page.length < PER_LOOK ? null : page.at(-1)!.profileId;
+  const judged = await judgedOf(
+    deps,
+    workspace,
+    page.map(({ profileId }) => profileId),
+  );
+  // The others are begun again later, by whoever comes.
+  if (judged.length === 0 && page.length > 0) return true;
+  const isOver = page.length < PER_LOOK && judged.length === page.length;
+  const reached = isOver ? null : judged.at(-1)!;
   // Only those that stood before these looks: of another rule they say nothing.
   const judgedBy = new Set(building.map(({ buildId }) => buildId));
   const goOn = (one: Audience): Audience => {
@@ -35,12 +35,29 @@ export async function buildPage(deps: AudienceDeps, workspace: WorkspaceId, set:
     if (build === null || !judgedBy.has(build.buildId)) return one;
     if (reached === null) return { ...one, build: null };
     if (build.after !== null && build.after >= reached) return one;
-    return { ...one, build: { ...build, after: reached, judged: build.judged + page.length } };
+    return { ...one, build: { ...build, after: reached, judged: build.judged + judged.length } };
   };
   await deps.audiences.changeAudiences(workspace, (current): AudienceChange => {
     return { ...current, audiences: current.audiences.map(goOn) };
   });
   return true;
+}
+
+/** Judges those of the page for which there is time. Answers them up to the first that is not done. */
+async function judgedOf(
+  deps: AudienceDeps,
+  workspace: WorkspaceId,
+  page: readonly ProfileId[],
+): Promise<readonly ProfileId[]> {
+  const open = new Set(page);
+  for (let tries = 0, lost = page; lost.length > 0 && tries < TRIES; tries += 1) {
+    const causes = new Map(lost.map((profileId) => [profileId, CHANGED]));
+    const looked = await lookPastDamage(deps, workspace, causes, { isBuild: true });
+    for (const [profileId, how] of looked) if (how === "saved" || how === "damaged") open.delete(profileId);
+    lost = lost.filter((profileId) => looked.get(profileId) === "lost");
+  }
+  const first = page.findIndex((profileId) => open.has(profileId));
+  return first === -1 ? page : page.slice(0, first);
 }
 
 function furthestBehind(building: readonly Build[]): ProfileId | null {

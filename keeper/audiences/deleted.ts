@@ -48,7 +48,7 @@ async function lookAtClaimed(deps: AudienceDeps, workspace: WorkspaceId, damages
   for (let after: ProfileId | null = null; ;) {
     const claimed: readonly ProfileId[] = (await unlessDamaged(damages, () => page(after))) ?? [];
     // One that is lost was claimed by somebody who knows that the audience is deleted.
-    await lookAt(deps, workspace, claimed, damages);
+    await lookAt(deps, workspace, claimed, damages, true);
     if (claimed.length < PER_LOOK) return;
     after = claimed.at(-1)!;
   }
@@ -76,8 +76,9 @@ async function lookAt(
   workspace: WorkspaceId,
   profileIds: readonly ProfileId[],
   damages: unknown[],
+  isWhole = false,
 ): Promise<boolean> {
   const causes = new Map(profileIds.map((profileId) => [profileId, CHANGED]));
-  const looked = await lookPastDamage(deps, workspace, causes, { tell: (_, error) => damages.push(error) });
+  const looked = await lookPastDamage(deps, workspace, causes, { tell: (_, error) => damages.push(error), isWhole });
   return [...looked.values()].some((how) => how !== "damaged");
 }

@@ -4,7 +4,7 @@ import { describeError } from "../../core/log.js";
 import type { Mark } from "../../core/ports/mark-store.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
 import { createMarkWalk } from "./mark-walk.js";
-import { lookAtMoved } from "./moved.js";
+import type { MovedLooks } from "./moved.js";
 import type { Parking } from "./parking.js";
 import { pastDamage } from "./past-damage.js";
 import type { Pauses } from "./pauses.js";
@@ -40,13 +40,35 @@ interface Found {
  * Looks at the profiles that were marked, and clears the marks whose looks went through. Those of a workspace that is parked, and of a
  * profile that was looked at just now, are passed over, however many they are.
  */
-export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Parking): MarkLooks {
+export function createMarkLooks(
+  deps: AudienceDeps,
+  pauses: Pauses,
+  parking: Parking,
+  lookAtMoved: MovedLooks,
+): MarkLooks {
   const walk = createMarkWalk(deps.marks);
   const followed = createFollowed();
   const isOld = (mark: Mark): boolean => deps.now(mark.workspace) - mark.since > LATE_MS && !followed.isRecent(mark);
   /** Seen since the walk began. */
   let hasWaiting = false;
   let isLate = false;
+
+  /** Answers how many profiles of notes it looked at with them, and the marks whose looks went through. */
+  const lookAtNamed = async (
+    workspace: WorkspaceId,
+    { named, room }: { readonly named: readonly Named[]; readonly room: number },
+  ): Promise<{ readonly noted: number; readonly done: readonly Mark[] }> => {
+    const profiles = new Map(named.flatMap(({ profile }) => (profile === null ? [] : [[profile.profileId, profile]])));
+    const begunAt = performance.now();
+    const { noted, open } = await lookAtMoved(workspace, { changed: [...profiles.keys()], room });
+    const looked = [...profiles.values()].filter(({ profileId }) => !open.has(profileId));
+    const tookMs = (performance.now() - begunAt) / looked.length;
+    for (const profile of looked) pauses.looked(workspace, profile, tookMs);
+    const isDone = ({ profile }: Named): boolean => profile === null || !open.has(profile.profileId);
+    const done = named.filter(isDone).map(({ mark }) => mark);
+    await deps.marks.clear(done);
+    return { noted, done };
+  };
 
   const look = async (): Promise<Turn> => {
     const begunAt = performance.now();
@@ -61,7 +83,7 @@ export function createMarkLooks(deps: AudienceDeps, pauses: Pauses, parking: Par
     let isBusy = false;
     let room = PER_LOOK;
     for (const [workspace, named] of found.open) {
-      const looked = await parking.attempt(workspace, () => lookAtNamed(deps, pauses, workspace, { named, room }));
+      const looked = await parking.attempt(workspace, () => lookAtNamed(workspace, { named, room }));
       isBusy ||= looked !== null;
       room -= looked?.noted ?? 0;
       followed.note(looked?.done ?? [], begunAt);
@@ -124,22 +146,6 @@ function add(found: Found, pauses: Pauses, named: Named): void {
   const its = found.open.get(workspace) ?? [];
   its.push(named);
   found.open.set(workspace, its);
-}
-
-/** Answers how many profiles of notes it looked at with them, and the marks whose looks went through. */
-async function lookAtNamed(
-  deps: AudienceDeps,
-  pauses: Pauses,
-  workspace: WorkspaceId,
-  { named, room }: { readonly named: readonly Named[]; readonly room: number },
-): Promise<{ readonly noted: number; readonly done: readonly Mark[] }> {
-  const profiles = new Map(named.flatMap(({ profile }) => (profile === null ? [] : [[profile.profileId, profile]])));
-  const { noted, lost } = await lookAtMoved(deps, workspace, { changed: [...profiles.keys()], room });
-  for (const profile of profiles.values()) pauses.looked(workspace, profile);
-  const isDone = ({ profile }: Named): boolean => profile === null || !lost.has(profile.profileId);
-  const done = named.filter(isDone).map(({ mark }) => mark);
-  await deps.marks.clear(done);
-  return { noted, done };
 }
 
 const keyOf = ({ workspace, uid }: Mark): string => `${workspace}:${uid}`;

@@ -1,5 +1,5 @@
 import type { Cause } from "../../core/audience/seat.js";
-import type { ProfileId, WorkspaceId } from "../../core/ids.js";
+import type { MovedId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Moved } from "../../core/ports/movements.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
 import { lookPastDamage } from "./past-damage.js";
@@ -13,8 +13,8 @@ interface Looked {
   readonly hasMore: boolean;
   /** How many profiles stood in the notes that were looked at. */
   readonly noted: number;
-  /** Somebody else began a look at these meanwhile. */
-  readonly lost: ReadonlySet<ProfileId>;
+  /** Somebody else began a look at these meanwhile, or there was no time for them. */
+  readonly open: ReadonlySet<ProfileId>;
 }
 
 /** Those that changed otherwise, and the notes of how many profiles may be looked at with them. */
@@ -25,40 +25,61 @@ interface Marked {
 
 const NONE: Marked = { changed: [], room: PER_LOOK };
 
+export type MovedLooks = (workspace: WorkspaceId, marked?: Marked) => Promise<Looked>;
+
 /**
  * Looks at profiles whose identifiers changed, and clears the notes of which all looks went through. Those that changed otherwise are
  * looked at with them: most are the same, and the note says more of why somebody enters or leaves.
  */
-export async function lookAtMoved(
-  deps: AudienceDeps,
-  workspace: WorkspaceId,
-  { changed, room }: Marked = NONE,
-): Promise<Looked> {
-  const notes = await deps.movements.moved(workspace, NOTES_PER_TURN);
-  const hasMoved = notes.length > 0;
-  if (!hasMoved && changed.length === 0) return { hasMoved, hasMore: false, noted: 0, lost: new Set() };
-  // Read after the notes: whoever stores an audience later judges all profiles as they are by then.
-  const { audiences, deleted } = await deps.audiences.audiences(workspace);
-  // Read after the notes, too: when an import has ended, all profiles are judged.
-  const isWatched = !(await deps.catalog.isImporting(workspace));
-  const isJudged = isWatched && audiences.length + deleted.length > 0;
-  // Each look takes time, and others wait; notes that lead to none go at once.
-  const some = isJudged ? firstOf(notes, room) : notes;
-  const noted = isJudged ? some.flatMap(({ profileIds }) => profileIds) : [];
-  const known = causesOf(notes);
-  const causes = new Map([...noted, ...changed].map((profileId) => [profileId, known.get(profileId) ?? CHANGED]));
-  const lost = isWatched ? await lookAtAll(deps, workspace, causes) : new Set<ProfileId>();
-  const done = some.filter(({ profileIds }) => !profileIds.some((profileId) => lost.has(profileId)));
-  if (done.length > 0)
-    await deps.movements.clearMoved(
-      workspace,
-      done.map(({ movedId }) => movedId),
-    );
+export function createMovedLooks(deps: AudienceDeps): MovedLooks {
+  const begun = createBegun();
+
+  return async (workspace, { changed, room } = NONE) => {
+    const notes = await deps.movements.moved(workspace, NOTES_PER_TURN);
+    const hasMoved = notes.length > 0;
+    if (!hasMoved && changed.length === 0) return { hasMoved, hasMore: false, noted: 0, open: new Set() };
+    // Read after the notes: whoever stores an audience later judges all profiles as they are by then.
+    const { audiences, deleted } = await deps.audiences.audiences(workspace);
+    // Read after the notes, too: when an import has ended, all profiles are judged.
+    const isWatched = !(await deps.catalog.isImporting(workspace));
+    const isJudged = isWatched && audiences.length + deleted.length > 0;
+    // Each look takes time, and others wait; notes that lead to none go at once.
+    const some = isJudged ? firstOf(notes, room) : notes;
+    const noted = isJudged ? some.flatMap(begun.openOf) : [];
+    const known = causesOf(notes);
+    const causes = new Map([...noted, ...changed].map((profileId) => [profileId, known.get(profileId) ?? CHANGED]));
+    const open = isWatched ? await lookAtAll(deps, workspace, causes) : new Set<ProfileId>();
+    const done = some.filter((note) => begun.isDone(note, open));
+    if (done.length > 0)
+      await deps.movements.clearMoved(
+        workspace,
+        done.map(({ movedId }) => movedId),
+      );
+    return {
+      hasMoved,
+      hasMore: isJudged && (notes.length === NOTES_PER_TURN || done.length < notes.length),
+      noted: noted.length,
+      open,
+    };
+  };
+}
+
+const BEGUN_MAX = 1_000;
+
+/** Notes with more profiles than there was time for: the next turn goes on where the one before ended. */
+function createBegun() {
+  const openBy = new Map<MovedId, readonly ProfileId[]>();
+  const openOf = ({ movedId, profileIds }: Moved): readonly ProfileId[] => openBy.get(movedId) ?? profileIds;
   return {
-    hasMoved,
-    hasMore: isJudged && (notes.length === NOTES_PER_TURN || some.length < notes.length),
-    noted: noted.length,
-    lost,
+    openOf,
+    isDone: (note: Moved, open: ReadonlySet<ProfileId>): boolean => {
+      const left = openOf(note).filter((profileId) => open.has(profileId));
+      // Of notes that somebody else cleared.
+      if (openBy.size > BEGUN_MAX) openBy.clear();
+      if (left.length > 0) openBy.set(note.movedId, left);
+      else openBy.delete(note.movedId);
+      return left.length === 0;
+    },
   };
 }
 
@@ -80,17 +101,12 @@ function causesOf(notes: readonly Moved[]): Map<ProfileId, Cause> {
   return causes;
 }
 
-/** Answers those of which somebody else began a look meanwhile. */
+/** Answers those that are not done: somebody else began a look at them, or there was no time. */
 async function lookAtAll(
   deps: AudienceDeps,
   workspace: WorkspaceId,
   causes: ReadonlyMap<ProfileId, Cause>,
 ): Promise<ReadonlySet<ProfileId>> {
-  const lost = new Set<ProfileId>();
-  const all = [...causes];
-  for (let at = 0; at < all.length; at += PER_LOOK) {
-    const looked = await lookPastDamage(deps, workspace, new Map(all.slice(at, at + PER_LOOK)));
-    for (const [profileId, how] of looked) if (how === "lost") lost.add(profileId);
-  }
-  return lost;
+  const looked = await lookPastDamage(deps, workspace, causes);
+  return new Set([...looked].flatMap(([profileId, how]) => (how === "lost" || how === "left" ? [profileId] : [])));
 }

@@ -51,8 +51,15 @@ export function createDamageWaits(log: Log, text: string) {
   };
 }
 
-/** `lost`: somebody else began a look meanwhile. */
-export type Looked = "saved" | "lost" | "damaged";
+/** `lost`: somebody else began a look meanwhile. `left`: there was no time for it. */
+export type Looked = "saved" | "lost" | "damaged" | "left";
+
+/** Looks at the profiles of one workspace go on for so long and one portion; then others have their turn. */
+const LOOK_MS = 100;
+/** What is looked at together, and comes into the feed together, takes about so long. */
+const PORTION_MS = 25;
+const PORTION_MAX = 64;
+const WORKSPACES_MAX = 1_000;
 
 export interface PastOptions {
   readonly tell?: (profileId: ProfileId, error: unknown) => void;
@@ -61,18 +68,53 @@ export interface PastOptions {
    * not go live without all of them.
    */
   readonly isBuild?: boolean;
+  /** None of them may be left. */
+  readonly isWhole?: boolean;
+}
+
+/** How long the look at a profile took of late, milliseconds: one whose many events are added up takes a thousand times as long as others. */
+const paces = new WeakMap<AudienceDeps["seats"], Map<WorkspaceId, number>>();
+
+function paceOf({ seats }: AudienceDeps): Map<WorkspaceId, number> {
+  const pace = paces.get(seats) ?? new Map<WorkspaceId, number>();
+  paces.set(seats, pace);
+  if (pace.size > WORKSPACES_MAX) pace.clear();
+  return pace;
 }
 
 /**
- * One that can never be looked at, or whose row among the members of an audience is damaged, holds up none of the others. Fails where the
- * feed of the workspace is damaged: that is no matter of the profiles, and everybody who enters an audience would be passed over.
+ * Looks at them in portions until the time is over; at one portion at least. One that can never be looked at, or whose row among the
+ * members of an audience is damaged, holds up none of the others. Fails where the feed of the workspace is damaged: that is no matter of
+ * the profiles, and everybody who enters an audience would be passed over.
  */
 export async function lookPastDamage(
   deps: AudienceDeps,
   workspace: WorkspaceId,
   causes: ReadonlyMap<ProfileId, Cause>,
-  { tell, isBuild = false }: PastOptions = {},
+  options: PastOptions = {},
 ): Promise<ReadonlyMap<ProfileId, Looked>> {
+  const pace = paceOf(deps);
+  const all = [...causes];
+  const looked = new Map<ProfileId, Looked>(all.map(([profileId]) => [profileId, "left"]));
+  const end = options.isWhole === true ? Infinity : performance.now() + LOOK_MS;
+  for (let at = 0; at < all.length && (at === 0 || performance.now() < end);) {
+    // Nothing is known of the first: it may be the slowest.
+    const fitting = Math.floor(PORTION_MS / (pace.get(workspace) ?? PORTION_MS));
+    const portion = all.slice(at, at + Math.min(PORTION_MAX, Math.max(1, fitting)));
+    const begunAt = performance.now();
+    for (const one of await lookAtPortion(deps, workspace, portion, options)) looked.set(...one);
+    pace.set(workspace, (performance.now() - begunAt) / portion.length);
+    at += portion.length;
+  }
+  return looked;
+}
+
+async function lookAtPortion(
+  deps: AudienceDeps,
+  workspace: WorkspaceId,
+  portion: readonly [ProfileId, Cause][],
+  { tell, isBuild = false }: PastOptions,
+): Promise<readonly (readonly [ProfileId, Looked])[]> {
   const told =
     tell ??
     ((profileId: ProfileId, error: unknown) =>
@@ -86,5 +128,5 @@ export async function lookPastDamage(
     told(profileId, error);
     return [profileId, "damaged"];
   };
-  return new Map(await pastDamage([...causes], look, passOver));
+  return pastDamage(portion, look, passOver);
 }

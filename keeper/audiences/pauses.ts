@@ -1,18 +1,23 @@
 import type { MarkId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { ProfileRef } from "../../core/identity/model.js";
 
-/** A large profile takes long to read: one of s identifiers is looked at at most once in s milliseconds. */
+/**
+ * A large profile takes long to read: one of s identifiers is looked at at most once in s milliseconds, and one whose look takes long for
+ * at most a tenth of the time.
+ */
 export interface Pauses {
   readonly isFree: (workspace: WorkspaceId, profileId: ProfileId) => boolean;
   /** The mark is known to name one that may not be looked at yet. Nobody has to ask again whom it names. */
   readonly isWaiting: (markId: MarkId) => boolean;
   readonly waits: (markId: MarkId, workspace: WorkspaceId, profileId: ProfileId) => void;
-  /** It was looked at just now. */
-  readonly looked: (workspace: WorkspaceId, profile: ProfileRef) => void;
+  /** It was looked at just now, for about so long. */
+  readonly looked: (workspace: WorkspaceId, profile: ProfileRef, tookMs: number) => void;
 }
 
 /** Smaller ones are looked at as often as they change. */
 const SIZE_MIN = 10;
+const TOOK_MS_MIN = 10;
+const REST = 9;
 const KEPT_MAX = 10_000;
 const WAITING_MAX = 100_000;
 
@@ -40,9 +45,9 @@ export function createPauses(clock: () => number = () => performance.now()): Pau
       waiting.set(markId, keyOf(workspace, profileId));
       if (waiting.size > WAITING_MAX) forget();
     },
-    looked: (workspace, { profileId, size }) => {
-      if (size < SIZE_MIN) return;
-      ends.set(keyOf(workspace, profileId), clock() + size);
+    looked: (workspace, { profileId, size }, tookMs) => {
+      if (size < SIZE_MIN && tookMs < TOOK_MS_MIN) return;
+      ends.set(keyOf(workspace, profileId), clock() + Math.max(size, REST * tookMs));
       if (ends.size > KEPT_MAX) forget();
     },
   };

@@ -9,7 +9,7 @@ import { endDeleted } from "./deleted.js";
 import type { AudienceDeps } from "./deps.js";
 import { createDueLooks } from "./due.js";
 import { createMarkLooks, type Turn } from "./marks.js";
-import { lookAtMoved } from "./moved.js";
+import { createMovedLooks } from "./moved.js";
 import { createParking } from "./parking.js";
 import { createDamageWaits } from "./past-damage.js";
 import { createPauses } from "./pauses.js";
@@ -26,7 +26,8 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   const pauses = createPauses();
   /** Apart: where a build fails, its members still follow what changes. */
   const [marking, tending] = [createParking(deps.log), createParking(deps.log)];
-  const marked = createMarkLooks(deps, pauses, marking);
+  const lookAtMoved = createMovedLooks(deps);
+  const marked = createMarkLooks(deps, pauses, marking, lookAtMoved);
   const dueLooks = createDueLooks(deps);
   const [dueOrWaits, builtOrWaits] = [createDamageWaits(deps.log, UNTIMED), createDamageWaits(deps.log, UNBUILT)];
   /** Some profiles may not be looked at yet. */
@@ -56,7 +57,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   };
 
   const tend = async (workspace: WorkspaceId): Promise<boolean> => {
-    const { hasMoved, hasMore } = await lookAtMoved(deps, workspace);
+    const { hasMoved, hasMore } = await lookAtMoved(workspace);
     if (hasMore) round.isLate = true;
     const set = await deps.audiences.audiences(workspace);
     // Of deleted audiences seats may be left that wait for a time: they go when it comes.

@@ -199,7 +199,7 @@ describe("Profiles on a damaged page", () => {
     damaged.walk = true;
     build();
     for (const one of people) due.add(one);
-    await steps(5);
+    await steps(20);
     assert.deepEqual([saved().length, lines], [600, [UNBUILT]]);
   });
 
@@ -217,8 +217,9 @@ describe("Profiles on a damaged page", () => {
     const { people, damaged, due, saved, steps, lines } = aWorkspace(550);
     for (const one of people) due.add(one);
     for (const one of people.slice(0, 520)) damaged.graph.add(one);
-    await steps(10);
-    assert.deepEqual([saved().length, lines], [30, [STAY, STAY, STAY]]);
+    await steps(30);
+    assert.deepEqual([saved().length, new Set(lines)], [30, new Set([STAY])]);
+    assert.ok(lines.length < 30, `${lines.length} lines`);
     let [turns, isOver] = [0, false];
     const count = (): void => {
       turns += 1;

@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Audience, AudienceSet } from "../../core/audience/audience.js";
+import type { Seat } from "../../core/audience/seat.js";
+import { newId } from "../../core/ids.js";
+import type { AudienceId, BuildId, MarkId, MovedId, ProfileId, WorkspaceId } from "../../core/ids.js";
+import type { Mark } from "../../core/ports/mark-store.js";
+import type { Moved } from "../../core/ports/movements.js";
+import { PER_LOOK, type AudienceDeps } from "../../keeper/audiences/deps.js";
+import { createAudienceTask } from "../../keeper/audiences/task.js";
+
+const profilesOf = (count: number): readonly ProfileId[] => Array.from({ length: count }, () => newId<ProfileId>());
+
+const anAudience = (build: Audience["build"] = null): Audience => ({
+  audienceId: newId<AudienceId>(),
+  name: "a",
+  text: "{}",
+  rule: { kind: "field", field: { kind: "trait", name: "$city" }, test: { op: "$eq", value: "a" } },
+  version: 1,
+  createdAt: 1,
+  build,
+});
+
+const markOf = (workspace: WorkspaceId, uid: ProfileId, since: number): Mark => {
+  return { workspace, uid, markId: newId<MarkId>(), since };
+};
+
+const SLOW_MS = 25;
+
+interface Crowd {
+  readonly slow: readonly ProfileId[];
+  readonly marks?: readonly Mark[];
+  readonly notes?: readonly Moved[];
+  readonly due?: readonly ProfileId[];
+  readonly build?: Audience["build"];
+}
+
+/** A look at one of `slow` takes 25 ms; a workspace of theirs, and any others that are marked. */
+function aCrowd(slowWorkspace: WorkspaceId, { slow, marks = [], notes = [], due = [], build = null }: Crowd) {
+  const open = { marks, notes, due };
+  let set = { version: "1", audiences: [anAudience(build)], deleted: [], tallies: [], forgotten: [] } as AudienceSet;
+  const looked: ProfileId[] = [];
+  let claims = 0;
+  const isSlow = new Set(slow);
+  const behind = <T extends { readonly workspace: WorkspaceId; readonly since: number }>(after: T | string | null) =>
+    open.marks.filter(({ workspace, since }) => {
+      if (after === null || typeof after === "string") return after === null || workspace > after;
+      return workspace === after.workspace ? since > after.since : workspace > after.workspace;
+    });
+  const deps = {
+    log: { warn: () => undefined, error: () => undefined },
+    now: () => 1,
+    catalog: { isImporting: async () => false },
+    marks: {
+      marks: async (limit: number, after: Mark | string | null) => behind(after).slice(0, limit),
+      clear: async (gone: readonly Mark[]) => (open.marks = open.marks.filter((mark) => !gone.includes(mark))),
+    },
+    identity: {
+      resolveAll: async (_: WorkspaceId, ids: readonly ProfileId[]) =>
+        ids.map((profileId) => ({ profileId, size: 1, members: null })),
+      walk: async (_: WorkspaceId, { limit, after }: { readonly limit: number; readonly after: ProfileId | null }) =>
+        slow
+          .toSorted()
+          .filter((profileId) => after === null || profileId > after)
+          .slice(0, limit)
+          .map((profileId) => ({ profileId })),
+    },
+    movements: {
+      moved: async (workspace: WorkspaceId, limit: number) =>
+        workspace === slowWorkspace ? open.notes.slice(0, limit) : [],
+      clearMoved: async (_: WorkspaceId, gone: readonly MovedId[]) =>
+        (open.notes = open.notes.filter(({ movedId }) => !gone.includes(movedId))),
+    },
+    seats: {
+      claim: async (_: WorkspaceId, _claim: unknown, ids: readonly ProfileId[]) => {
+        looked.push(...ids);
+        claims += 1;
+        await sleep(ids.filter((id) => isSlow.has(id)).length * SLOW_MS);
+        return ids.map((profileId): Seat => ({ profileId, memberships: [], due: null }));
+      },
+      save: async (_: WorkspaceId, _claim: unknown, saves: readonly { readonly seat: Seat }[]) => {
+        const saved = new Set(saves.map(({ seat }) => seat.profileId));
+        open.due = open.due.filter((profileId) => !saved.has(profileId));
+        return saves.map(() => true);
+      },
+      publish: async () => false,
+      due: async (workspace: WorkspaceId, _at: number, { limit }: { readonly limit: number }) =>
+        workspace === slowWorkspace ? open.due.slice(0, limit).map((profileId) => ({ profileId, at: 1 })) : [],
+    },
+    audiences: {
+      watching: async ({ after }: { readonly after: WorkspaceId | null }) => (after === null ? [slowWorkspace] : []),
+      audiences: async () => set,
+      changeAudiences: async (_: WorkspaceId, change: (current: AudienceSet) => Partial<AudienceSet> | null) =>
+        void (set = { ...set, ...change(set) }),
+    },
+    limits: {},
+  } as unknown as AudienceDeps;
+  const task = createAudienceTask(deps);
+  /** The longest of the steps until it is over, milliseconds. */
+  const longest = async (isOver: () => boolean): Promise<number> => {
+    let most = 0;
+    for (let n = 0; n < 300 && !isOver(); n += 1) {
+      const begunAt = performance.now();
+      await task.step();
+      most = Math.max(most, performance.now() - begunAt);
+    }
+    assert.equal(isOver(), true, "it is never over");
+    return most;
+  };
+  return { task, longest, open, looked, claims: () => claims, isBuilt: () => set.audiences[0]!.build === null };
+}
+
+/** Alone it would take 1.5 s. */
+const MANY = 60;
+/** Two looks at a portion each, and what a busy machine adds. */
+const STEP_MS = 700;
+
+describe("Profiles whose looks take long", () => {
+  const [heavy, light] = [newId<WorkspaceId>(), newId<WorkspaceId>()].toSorted() as [WorkspaceId, WorkspaceId];
+
+  it("hold up no other workspace: those that are marked are looked at for a tenth of a second at a time", async () => {
+    const slow = profilesOf(MANY);
+    const [somebody] = profilesOf(1) as [ProfileId];
+    const marks = [...slow.map((uid, n) => markOf(heavy, uid, n)), markOf(light, somebody, 1)];
+    const { longest, open, looked } = aCrowd(heavy, { slow, marks });
+    const most = await longest(() => !open.marks.some(({ workspace }) => workspace === light));
+    assert.ok(looked.indexOf(somebody) < MANY / 2, `as the ${looked.indexOf(somebody)}th`);
+    assert.ok(most < STEP_MS, `${most} ms in one step`);
+    assert.ok((await longest(() => open.marks.length === 0)) < STEP_MS);
+    assert.equal(new Set(looked).size, MANY + 1);
+  });
+
+  it("are all looked at, each once, where one note names them", async () => {
+    const slow = profilesOf(MANY);
+    const notes: readonly Moved[] = [{ movedId: newId<MovedId>(), profileIds: slow, cause: "split" }];
+    const { longest, open, looked } = aCrowd(heavy, { slow, notes });
+    assert.ok((await longest(() => open.notes.length === 0)) < STEP_MS);
+    assert.deepEqual(looked.toSorted(), slow.toSorted());
+  });
+
+  it("are all looked at when their time comes", async () => {
+    const slow = profilesOf(MANY);
+    const { longest, open } = aCrowd(heavy, { slow, due: slow });
+    assert.ok((await longest(() => open.due.length === 0)) < STEP_MS);
+  });
+
+  it("are all judged by a new audience", async () => {
+    const slow = profilesOf(MANY);
+    const build: Audience["build"] = { buildId: newId<BuildId>(), after: null, judged: 0, cause: "built" };
+    const { longest, isBuilt, looked } = aCrowd(heavy, { slow, build });
+    assert.ok((await longest(isBuilt)) < STEP_MS);
+    assert.deepEqual(looked.toSorted(), slow.toSorted());
+  });
+
+  it("are looked at rarely, however often they change", async () => {
+    const [one] = profilesOf(1) as [ProfileId];
+    const { task, open, looked } = aCrowd(heavy, { slow: [one] });
+    const end = performance.now() + 20 * SLOW_MS;
+    while (performance.now() < end) {
+      open.marks = [markOf(heavy, one, 1)];
+      await task.step();
+    }
+    assert.ok(looked.length >= 2 && looked.length <= 4, `${looked.length} looks`);
+  });
+
+  it("leave quick ones as they were: many are looked at together", async () => {
+    const marksOf = (count: number): readonly Mark[] => profilesOf(count).map((uid, n) => markOf(heavy, uid, n));
+    const { longest, open, claims } = aCrowd(heavy, { slow: [], marks: marksOf(PER_LOOK) });
+    const isOver = (): boolean => open.marks.length === 0;
+    await longest(isOver);
+    const before = claims();
+    open.marks = marksOf(PER_LOOK);
+    await longest(isOver);
+    // Four, where nothing else keeps the machine busy.
+    assert.ok(claims() - before <= PER_LOOK / 8, `${claims() - before} claims`);
+  });
+});
