@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Connection } from "rabbitmq-client";
 import { workspaceOf } from "../../../core/event/message.js";
-import type { Delivery, EventQueue } from "../../../core/ports/event-queue.js";
-import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
-import { namesOf } from "../../../store/rabbitmq/topology.js";
+import type { Delivery } from "../../../core/ports/event-queue.js";
 import { eventually } from "../../support/eventually.js";
 import { DONE, messagesOf, publishEach } from "../../support/queue.js";
-import { aQueueName, connectToRabbit, dropQueues } from "../../support/servers/rabbitmq-backend.js";
+import { eachOnRabbit } from "../../support/servers/rabbitmq-bench.js";
 import { serversUnderTest } from "../../support/servers/servers.js";
 import { WORKSPACES } from "../../support/worker-bench.js";
 
@@ -15,25 +12,11 @@ const [FLOODER, NEIGHBOUR] = WORKSPACES;
 const SHARE = 100;
 
 describe("The express queue on RabbitMQ", () => {
-  const url = serversUnderTest().RABBITMQ_URL;
-  let name: string;
-  let raw: Connection;
-  let queue: EventQueue;
-  const readyIn = async (which: "express" | "main" | "lists"): Promise<number> =>
-    (await raw.queueDeclare({ queue: namesOf(name)[which], passive: true })).messageCount;
-
-  beforeEach(async () => {
-    name = aQueueName();
-    raw = await connectToRabbit(url);
-    queue = await openRabbitQueue({ url, name, lengthMax: 10_000, onError: () => {} });
-  });
-  afterEach(async () => {
-    await queue.close();
-    await raw.close();
-    await dropQueues(url, name);
-  });
+  const bench = eachOnRabbit(serversUnderTest().RABBITMQ_URL);
+  const { readyIn } = bench;
 
   it("takes what a workspace publishes within its share, so that it does not wait behind the flood of another", async () => {
+    const { queue } = bench;
     // More than a worker holds.
     await publishEach(queue, messagesOf(FLOODER, SHARE + 1_500));
     await publishEach(queue, messagesOf(NEIGHBOUR, 20));
@@ -56,8 +39,8 @@ describe("The express queue on RabbitMQ", () => {
 
   it("lets others in where a workspace's messages are handled more slowly than its share grows", async () => {
     const shares = { take: () => true, known: () => 0 };
-    await queue.close();
-    queue = await openRabbitQueue({ url, name, lengthMax: 10_000, onError: () => {}, shares });
+    await bench.reopen({ shares });
+    const { queue } = bench;
     const handled: string[] = [];
     const slow = new AbortController();
     const handler = async (batch: readonly Delivery[]) => {
@@ -80,6 +63,7 @@ describe("The express queue on RabbitMQ", () => {
   });
 
   it("takes lists within the share whole; those beyond it wait among lists", async () => {
+    const { queue } = bench;
     await queue.publishAll(messagesOf(FLOODER, SHARE));
     await queue.publishAll(messagesOf(FLOODER, SHARE));
     await queue.publishAll(messagesOf(NEIGHBOUR, SHARE));
