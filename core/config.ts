@@ -165,7 +165,7 @@ export const SETTINGS = Type.Object({
   ),
   WORKER_CRASHES_MAX: integer(
     20,
-    1,
+    2,
     1_000,
     "crashes of a worker while it holds an event; with one more, the event becomes a dead letter",
   ),

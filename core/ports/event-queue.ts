@@ -48,7 +48,9 @@ export interface EventQueue extends Port {
    * has one batch under way at a time; the batches of several workspaces are under way together, and none waits until a slow one is
    * settled. Workspaces take turns by the time that their batches take. The handler answers one outcome for each, in order; a handler that
    * throws counts as `retry` for all of its batch. A batch that is postponed as a whole holds back its workspace for the delay, and no
-   * other; the next one of that workspace is at most half as large, and they grow again as they are done. A message that was being handled when its process died comes back alone, with `crashes` one higher.
+   * other; the next one of that workspace is at most half as large, and they grow again as they are done.
+   * A message that was being handled when its process died comes back with `crashes` one higher, and in a batch of at most 16; from its second
+   * crash on alone, with nothing beside it.
    */
   consume(batchMax: number, handler: (batch: readonly Delivery[]) => Promise<readonly DeliveryOutcome[]>): Consumer;
   /**

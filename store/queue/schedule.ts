@@ -1,4 +1,5 @@
 import { createBatchSizes } from "./batch-sizes.js";
+import { goesAlone, TOGETHER_MAX } from "./crashes.js";
 import { createDueHeap } from "./due-heap.js";
 import { createSuspects } from "./suspects.js";
 import { createTurns } from "./turns.js";
@@ -28,8 +29,8 @@ export interface Schedule<Item> {
   ended(batch: Batch<Item>, pauseMs: number): void;
   /** The batch could not be handed out. */
   putBack(batch: Batch<Item>): void;
-  /** Whether what a process crashed on of this workspace waits, because one was postponed. */
-  rests(workspace: string): boolean;
+  /** Whether it would wait here for more than its turn: a process died on it, and its dependencies are away, or may be as those of others are. */
+  waitsLong(item: Item): boolean;
   inHand(): readonly Item[];
   /** Milliseconds until `take` may find something; null when only `hold` or `ended` can change that. */
   idleMs(): number | null;
@@ -39,7 +40,7 @@ export interface Schedule<Item> {
 
 export interface ScheduleOptions {
   readonly batchMax: number;
-  /** Whether messages that a process crashed on may be handled now. */
+  /** Whether a message may be handled alone now. */
   readonly takesSuspects?: () => boolean;
 }
 
@@ -48,7 +49,7 @@ const BATCH_BYTES_MAX = 256 * 1_024;
 /** A batch that takes longer waits for something, and others start beside it. */
 const SLOW_MS = 100;
 const IN_HAND_MAX = 64;
-/** What was handled alone and postponed kept all others waiting. The next one then waits so many times as long, and those of its workspace too. */
+/** What was handled alone and postponed kept all others waiting. The next one then waits so many times as long. */
 const REST_TIMES = 4;
 
 /** On the monotonic clock, milliseconds. */
@@ -56,8 +57,9 @@ export const now = (): number => performance.now();
 
 /**
  * Workspaces take turns by cost. Each has one batch in hand at most, and so does not wait for another's. As many batches start together as
- * one batch may hold messages or bytes; the slow ones among them do not count, up to a bound. What a process crashed on is handled
- * with nothing beside it, so that another crash concerns no other message; for as long as the others stood still for that, they go on after it.
+ * one batch may hold messages or bytes; the slow ones among them do not count, up to a bound. What a process died on once goes like the
+ * others, in small batches. What processes died on twice is handled with nothing beside it, so that another crash concerns no other message;
+ * for as long as the others stood still for that, they go on after it.
  */
 export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }: ScheduleOptions): Schedule<Item> {
   const turns = createTurns<Item>();
@@ -67,15 +69,13 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
   /** They and the others take turns by time, so that neither starves. */
   let isSuspectsTurn = false;
   let othersGoUntil = 0;
-  /** Nor is one handled before, though nothing else waits: where one was postponed, all workspaces of its graph would be tried one after the other. */
-  let restUntil = 0;
   /** Since when nothing else starts, because it is a suspect's turn. */
   let standsSince: number | null = null;
   const started = new Map<Batch<Item>, number>();
 
   const line = (item: Item): void => {
-    if (item.crashes === 0) turns.add(item.workspace, item);
-    else suspects.add(item);
+    if (goesAlone(item)) suspects.add(item);
+    else turns.add(item.workspace, item);
   };
   const promote = (time: number): void => {
     for (let item = later.pop(time); item !== null; item = later.pop(time)) line(item);
@@ -96,8 +96,7 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
   const upcoming = (time: number): readonly [suspect: boolean, at: number] => {
     promote(time);
     const canGo = turns.canGo(time);
-    const isTheirTurn =
-      suspects.canGo(time) && time >= restUntil && (!canGo || (isSuspectsTurn && time >= othersGoUntil));
+    const isTheirTurn = suspects.canGo(time) && (!canGo || (isSuspectsTurn && time >= othersGoUntil));
     if (isTheirTurn && takesSuspects?.() !== false) {
       standsSince ??= time;
       return [true, started.size > 0 ? Infinity : time];
@@ -109,20 +108,20 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
   const cut = (waiting: Iterable<Item>): readonly Item[] => {
     const items: Item[] = [];
     let bytes = 0;
+    let most = batchMax;
     for (const item of waiting) {
       bytes += item.bytes;
-      if (items.length === sizes.of(item.workspace) || (items.length > 0 && bytes > BATCH_BYTES_MAX)) break;
+      most = Math.min(most, item.crashes > 0 ? TOGETHER_MAX : batchMax, sizes.of(item.workspace));
+      if (items.length >= most || (items.length > 0 && bytes > BATCH_BYTES_MAX)) break;
       items.push(item);
     }
     return items;
   };
-  const suspectEnded = (workspace: string, tookMs: number, time: number, pauseMs: number): void => {
+  const suspectEnded = (workspace: string, time: number, restsUntil: number | null): void => {
     const stoodMs = time - standsSince!;
     standsSince = null;
     othersGoUntil = time + stoodMs;
-    if (pauseMs === 0) return;
-    restUntil = time + REST_TIMES * stoodMs;
-    suspects.rest(workspace, time + Math.max(pauseMs, REST_TIMES * tookMs));
+    if (restsUntil !== null) suspects.tried(workspace, restsUntil, time + REST_TIMES * stoodMs);
   };
   const hold = (item: Item): void => {
     if (item.dueAt > now()) later.push(item);
@@ -136,7 +135,7 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
       const [suspect, at] = upcoming(time);
       if (at > time) return null;
       isSuspectsTurn = !suspect;
-      const items = suspect ? [suspects.next()] : turns.next(time, cut);
+      const items = suspect ? [suspects.next(time)] : turns.next(time, cut);
       const batch = { workspace: items[0]!.workspace, items };
       started.set(batch, time);
       return batch;
@@ -147,7 +146,10 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
       // Those in hand share the processor.
       const costMs = tookMs / started.size;
       started.delete(batch);
-      if (isSuspect(batch)) return suspectEnded(batch.workspace, tookMs, time, pauseMs);
+      const restsUntil = pauseMs > 0 ? time + Math.max(pauseMs, REST_TIMES * tookMs) : null;
+      if (isSuspect(batch)) return suspectEnded(batch.workspace, time, restsUntil);
+      if (restsUntil === null) suspects.answered(batch.workspace, time);
+      else suspects.away(batch.workspace, restsUntil);
       sizes.ended(batch.workspace, batch.items.length, pauseMs > 0);
       turns.ended(batch.workspace, costMs, time + pauseMs);
     },
@@ -156,12 +158,14 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
       if (isSuspect(batch)) for (const item of batch.items) suspects.add(item);
       else turns.putBack(batch.workspace, batch.items);
     },
-    rests: (workspace) => suspects.rests(workspace, now()),
+    waitsLong: (item) => {
+      if (item.crashes === 0) return false;
+      return goesAlone(item) ? suspects.waitsLong(item.workspace, now()) : suspects.rests(item.workspace, now());
+    },
     inHand: () => [...started.keys()].flatMap(({ items }) => items),
     idleMs: () => {
       const time = now();
-      const rested = suspects.canGo(time) && restUntil > time ? restUntil : Infinity;
-      const at = Math.min(upcoming(time)[1], later.firstDueAt(), suspects.resumesAt(), rested);
+      const at = Math.min(upcoming(time)[1], later.firstDueAt(), suspects.resumesAt(time));
       return at === Infinity ? null : Math.max(0, at - time);
     },
     remove: (is = () => true) => {
@@ -175,4 +179,4 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
   };
 }
 
-const isSuspect = ({ items }: Batch<Waiting>): boolean => items[0]!.crashes > 0;
+const isSuspect = ({ items }: Batch<Waiting>): boolean => goesAlone(items[0]!);

@@ -58,7 +58,7 @@ const REPAIR_MS = 1_000;
 
 /**
  * The queue on RabbitMQ: quorum queues, publisher confirms. Rejects with a `ConfigError` that names the setting which is wrong.
- * What a process dies on comes back alone; what it had only been handed beside that comes back alone too, one crash higher.
+ * What a process dies on comes back one crash higher, and so does what it had only been handed beside that; after its second crash alone.
  * The broker does not tell what workers hold, so `depth` and `oldest` ask each of them, and reject where one does not answer.
  */
 export async function openRabbitQueue(options: RabbitQueueOptions): Promise<EventQueue> {

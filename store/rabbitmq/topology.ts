@@ -5,8 +5,9 @@ import { codeOf, isMissing } from "./codes.js";
 import { findPartitions, partitionOf, partitionsOf } from "./partitions.js";
 
 /**
- * `express`: what workspaces publish within their shares. `main`: what is published one by one beyond them. `lists`: the same, published together. `retry`: what waits for its next try, or was given back. `suspects`: what a process died on, handled
- * one at a time. `dead`: what the broker itself gave up on.
+ * `express`: what workspaces publish within their shares. `main`: what is published one by one beyond them. `lists`: the same, published
+ * together. `retry`: what waits for its next try, was given back, or a process died on. `suspects`: what processes died on twice, handled one
+ * at a time. `dead`: what the broker itself gave up on.
  */
 export type QueueRole = "express" | "main" | "lists" | "retry" | "suspects" | "dead";
 export type WaitRole = "wait10s" | "wait1m" | "wait10m";

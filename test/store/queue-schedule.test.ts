@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createBatchSizes } from "../../store/queue/batch-sizes.js";
 import { createDueHeap } from "../../store/queue/due-heap.js";
-import { createSchedule, type Schedule, type Waiting } from "../../store/queue/schedule.js";
+import { createSchedule, type Batch, type Schedule, type Waiting } from "../../store/queue/schedule.js";
 import { createTurns } from "../../store/queue/turns.js";
 import { createRandom, SEED } from "../support/random/random.js";
 
@@ -84,43 +84,63 @@ describe("The turns of workspaces", () => {
 describe("The schedule of a queue", () => {
   const hold = (schedule: Schedule<Waiting>, workspace: string, crashes = 0): void =>
     schedule.hold({ workspace, bytes: 1, crashes, dueAt: 0 });
+  const waitsLong = (schedule: Schedule<Waiting>, workspace: string, crashes = 2): boolean =>
+    schedule.waitsLong({ workspace, bytes: 1, crashes, dueAt: 0 });
+  /** What it gives within that time. */
+  const taken = async (schedule: Schedule<Waiting>, ms: number): Promise<Batch<Waiting> | null> => {
+    for (const until = performance.now() + ms; performance.now() < until; await sleep(1)) {
+      const batch = schedule.take();
+      if (batch !== null) return batch;
+    }
+    return null;
+  };
 
-  it("starts nothing beside a message that a process crashed on, and that one beside nothing", () => {
+  it("lets what a process died on once go beside others, in small batches", () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 100 });
+    for (let n = 0; n < 40; n += 1) hold(schedule, "crashed", 1);
+    for (let n = 0; n < 40; n += 1) hold(schedule, "other");
+    const [crashed, other] = [schedule.take()!, schedule.take()!];
+    assert.deepEqual([crashed.items.length, other.items.length], [16, 40]);
+    schedule.ended(crashed, 0);
+    assert.equal(schedule.take()!.items.length, 16, "though each of its batches was as large as it may be");
+  });
+
+  it("starts nothing beside a message that processes died on twice, and that one beside nothing", () => {
     const schedule = createSchedule<Waiting>({ batchMax: 10 });
-    hold(schedule, "crashed", 1);
+    hold(schedule, "crashed", 2);
     const alone = schedule.take()!;
     hold(schedule, "other");
     assert.deepEqual([schedule.take(), schedule.idleMs()], [null, null]);
     schedule.ended(alone, 0);
     const other = schedule.take()!;
     assert.equal(other.workspace, "other");
-    hold(schedule, "crashed", 1);
+    hold(schedule, "crashed", 2);
     assert.deepEqual([schedule.take(), schedule.idleMs()], [null, null]);
     schedule.ended(other, 0);
     assert.equal(schedule.take()!.workspace, "crashed");
   });
 
-  it("lets the others pass what a process crashed on of a workspace of which one was postponed", async () => {
+  it("lets others pass what goes alone of a workspace of which one was postponed", async () => {
     const schedule = createSchedule<Waiting>({ batchMax: 10 });
-    for (const workspace of ["away", "away", "well", "well"]) hold(schedule, workspace, 1);
+    for (const workspace of ["away", "away", "well", "well"]) hold(schedule, workspace, 2);
     const takeNext = (): string | undefined => {
       const batch = schedule.take();
       if (batch !== null) schedule.ended(batch, batch.workspace === "away" ? 60 : 0);
       return batch?.workspace;
     };
     assert.deepEqual([takeNext(), takeNext(), takeNext(), takeNext()], ["away", "well", "well", undefined]);
-    hold(schedule, "away", 1);
+    hold(schedule, "away", 2);
     const idleMs = schedule.idleMs()!;
-    assert.ok(takeNext() === undefined && schedule.rests("away") && idleMs > 0 && idleMs <= 60, String(idleMs));
+    assert.ok(takeNext() === undefined && waitsLong(schedule, "away") && idleMs > 0 && idleMs <= 60, String(idleMs));
     await sleep(idleMs + 5);
-    assert.deepEqual([schedule.rests("away"), takeNext()], [false, "away"]);
+    assert.deepEqual([waitsLong(schedule, "away"), takeNext()], [false, "away"]);
     assert.equal(schedule.remove().length, 1, "nothing that waits is forgotten");
   });
 
   it("tries that workspace again only after four times as long as all others stood still for the try", async () => {
     const schedule = createSchedule<Waiting>({ batchMax: 10 });
-    hold(schedule, "away", 1);
-    hold(schedule, "away", 1);
+    hold(schedule, "away", 2);
+    hold(schedule, "away", 2);
     const batch = schedule.take()!;
     await sleep(30);
     schedule.ended(batch, 1);
@@ -130,19 +150,61 @@ describe("The schedule of a queue", () => {
 
   it("tries no other workspace in that time either: a graph that is away holds many", async () => {
     const schedule = createSchedule<Waiting>({ batchMax: 10 });
-    for (let n = 0; n < 20; n += 1) hold(schedule, `away ${n}`, 1);
+    for (let n = 0; n < 20; n += 1) hold(schedule, `away ${n}`, 2);
     const batch = schedule.take()!;
-    await sleep(30);
+    await sleep(300);
     schedule.ended(batch, 1);
     const idleMs = schedule.idleMs()!;
-    assert.ok(schedule.take() === null && idleMs > 100, String(idleMs));
+    assert.ok(schedule.take() === null && idleMs > 1_100, String(idleMs));
+    assert.ok(waitsLong(schedule, "away 19") && !waitsLong(schedule, "away 19", 1), "what goes alone waits");
     hold(schedule, "well");
     assert.equal(schedule.take()?.workspace, "well");
   });
 
+  it("lets what goes alone of a workspace that is at work pass all of those that are away, or may be", async () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 10 });
+    for (let n = 0; n < 20; n += 1) hold(schedule, `away ${n}`, 2);
+    hold(schedule, "well", 2);
+    const tried = schedule.take()!;
+    await sleep(30);
+    schedule.ended(tried, 1);
+    assert.equal(schedule.take(), null);
+    hold(schedule, "well");
+    schedule.ended(schedule.take()!, 0);
+    const next = await taken(schedule, 60);
+    assert.deepEqual([next?.workspace, next?.items[0]?.crashes], ["well", 2]);
+  });
+
+  it("tries nothing alone of a workspace whose batches are postponed, until one of them is handled", async () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 10 });
+    hold(schedule, "away");
+    const batch = schedule.take()!;
+    await sleep(30);
+    schedule.ended(batch, 1);
+    hold(schedule, "away", 2);
+    await sleep(10);
+    assert.ok(schedule.take() === null && schedule.idleMs()! > 50);
+    hold(schedule, "away");
+    schedule.ended((await taken(schedule, 60))!, 0);
+    assert.equal((await taken(schedule, 60))?.items[0]?.crashes, 2);
+  });
+
+  it("tries it no sooner for what is handled of its workspace where it was itself postponed: it may need more", async () => {
+    const schedule = createSchedule<Waiting>({ batchMax: 10 });
+    hold(schedule, "away", 2);
+    hold(schedule, "away", 2);
+    const tried = schedule.take()!;
+    await sleep(30);
+    schedule.ended(tried, 1);
+    hold(schedule, "away");
+    schedule.ended(schedule.take()!, 0);
+    assert.equal(await taken(schedule, 40), null);
+    assert.ok(await taken(schedule, 200));
+  });
+
   it("lets the others go on for as long as they stood still for what a process crashed on", async () => {
     const schedule = createSchedule<Waiting>({ batchMax: 1 });
-    for (let n = 0; n < 2; n += 1) hold(schedule, "crashed", 1);
+    for (let n = 0; n < 2; n += 1) hold(schedule, "crashed", 2);
     const first = schedule.take()!;
     for (let n = 0; n < 1_000; n += 1) hold(schedule, "other");
     await sleep(60);
@@ -163,8 +225,8 @@ describe("The schedule of a queue", () => {
     const schedule = createSchedule<Waiting>({ batchMax: 1 });
     hold(schedule, "slow");
     const slow = schedule.take()!;
-    hold(schedule, "crashed", 1);
-    hold(schedule, "crashed", 1);
+    hold(schedule, "crashed", 2);
+    hold(schedule, "crashed", 2);
     assert.equal(schedule.idleMs(), null);
     await sleep(200);
     schedule.ended(slow, 0);

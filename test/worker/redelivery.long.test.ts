@@ -95,8 +95,8 @@ describe("An event that is delivered again", () => {
     await withFolder(async (folder) => {
       const { key, poison, neighbours } = await queueNeighbours(folder);
       const kill = { kind: "event", eventId: poison } as const;
-      const settings = { ...placesOf(folder), DATA_DIR: folder, WORKER_CRASHES_MAX: "1" };
-      for (const death of [1, 2]) {
+      const settings = { ...placesOf(folder), DATA_DIR: folder, WORKER_CRASHES_MAX: "2" };
+      for (const death of [1, 2, 3]) {
         const begun = await beginLife({ settings, kill });
         const ending = "url" in begun ? await begun.ended : begun;
         assert.equal(ending.signal, "SIGKILL", `death ${death}`);

@@ -3,6 +3,7 @@ import type { Connection } from "rabbitmq-client";
 import { acceptedAt, workspaceOf } from "../../../core/event/message.js";
 import type { DeliveryOutcome } from "../../../core/ports/event-queue.js";
 import { createAlarm } from "../../queue/alarm.js";
+import { crashesOnReturn, goesAlone } from "../../queue/crashes.js";
 import { closeConnection, createConnection, type OnError } from "../connection.js";
 import { createCopies } from "./copies.js";
 import { outcomesOf, sharedPostpone, type HandlerDeps } from "../../queue/outcomes.js";
@@ -51,6 +52,8 @@ const PREFETCH_RETRY = 500;
 export const CRASHES_GIVEN_UP = 1_000_000;
 const ANSWER_MS = 1_000;
 const GIVE_BACK_MS = 2_000;
+/** So long nothing is handled alone after a process died: what it held is handled first, else whatever kills this one, too, would make all of that go alone. */
+const CALM_MS = 2_000;
 
 /** What is delivered while a workspace's batch is under way makes up its next one. */
 export function startConsumer(deps: ConsumerDeps): RunningConsumer {
@@ -68,17 +71,22 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const schedule = createSchedule<Held>({ batchMax, takesSuspects: () => !copies.isMoving() });
   const copies = createCopies({ names, publisher, keep, onMoved: () => alarm.ring(), closing: closing.signal });
 
-  /** Not held for long: its place is the only one of the suspects, and a crash would count against it. */
+  let calmAt = 0;
+  /** What a process died on is not held for long: it takes a place of others, and a crash would count against it. */
   const setAside = (held: Held): void => copies.toRetry({ ...held, dueAt: now() + WAITS[0].ms });
   const receive = (held: Held): void => {
-    if (held.crashes > 0 && schedule.rests(held.workspace)) setAside(held);
+    if (schedule.waitsLong(held) || (held.source === "suspects" && now() < calmAt)) setAside(held);
     // It was set aside or given back; its turn is among the suspects.
-    else if (held.crashes > 0 && held.source === "retry" && held.dueAt <= held.heldSince) copies.move(held);
+    else if (goesAlone(held) && held.source === "retry" && held.dueAt <= held.heldSince) copies.move(held);
     else keep(held);
+  };
+  const takeBack = (held: Held): void => {
+    if (!goesAlone(held)) calmAt = now() + CALM_MS;
+    copies.move(held);
   };
   const onDelivery = (incoming: Incoming): void => {
     const all = incoming.messages.map((message) => heldOf(incoming, message));
-    if (incoming.isRedelivered && incoming.source !== "dead") for (const held of all) copies.move(held);
+    if (incoming.isRedelivered && incoming.source !== "dead") for (const held of all) takeBack(held);
     else if (incoming.isExcess) copies.passOn(incoming.body, all);
     // What the queues to wait in do not add up to, such as the rest of an hour: it would fill the window of those that are due.
     else if (incoming.source === "retry" && incoming.headers.delayMs >= WAITS[0].ms)
@@ -136,7 +144,9 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   const handle = async (batch: Batch<Held>): Promise<void> => {
     const outcomes = await outcomesOf(deps, batch.items);
     for (const [index, held] of batch.items.entries()) settle(held, outcomes[index]!);
-    schedule.ended(batch, sharedPostpone(outcomes) ?? 0);
+    const pauseMs = sharedPostpone(outcomes) ?? 0;
+    schedule.ended(batch, pauseMs);
+    if (pauseMs > 0) for (const held of schedule.remove((item) => isOfAway(batch, item))) setAside(held);
     alarm.ring();
   };
   const start = (batch: Batch<Held>): void => {
@@ -211,6 +221,9 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
   };
 }
 
+/** What a process died on, of the workspace of a batch that was postponed. */
+const isOfAway = ({ workspace }: Batch<Held>, item: Held): boolean => item.crashes > 0 && item.workspace === workspace;
+
 /** Then all is counted that the broker had handed out before. False where the intake ends before. */
 const catchUp = (intake: Intake): Promise<boolean> =>
   intake.caughtUp().then(
@@ -219,7 +232,7 @@ const catchUp = (intake: Intake): Promise<boolean> =>
   );
 
 const prefetchOf = (batchMax: number) => ({
-  // Whatever a process that dies held is handled one by one afterwards.
+  // Whatever a process that dies held comes back as a copy.
   express: Math.max(PREFETCH_MIN, batchMax),
   main: Math.max(PREFETCH_MIN, batchMax),
   retry: PREFETCH_RETRY,
@@ -237,7 +250,12 @@ function heldOf({ intake, tag, source, headers, isRedelivered, returns }: Incomi
     bytes: message.length,
     attempts: headers.attempts,
     failedAt: headers.failedAt === 0 ? null : headers.failedAt,
-    crashes: source === "dead" ? CRASHES_GIVEN_UP : headers.crashes + (isRedelivered ? 1 : 0),
+    crashes:
+      source === "dead"
+        ? CRASHES_GIVEN_UP
+        : isRedelivered
+          ? crashesOnReturn(headers.crashes, returns)
+          : headers.crashes,
     heldSince,
     dueAt: heldSince + headers.delayMs,
   };

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RabbitPublisher } from "../publisher/publisher.js";
+import { goesAlone } from "../../queue/crashes.js";
 import { now } from "../../queue/schedule.js";
 import type { Held } from "./held.js";
 import { DELIVERIES_MAX, WAITS, type QueueNames } from "../topology.js";
@@ -21,8 +22,9 @@ export interface CopiesDeps {
  */
 export interface Copies {
   /**
-   * To the end of the suspects, so that it delays nobody, and a further crash counts only against a message that was handled alone.
-   * Where it cannot be copied it is kept: no alarm of the broker ends while all that came back waits for the end of the alarm.
+   * With its count of crashes to where it belongs, so that it delays nobody: what goes alone to the end of the suspects, of which a worker
+   * holds one, and the rest to what is tried again. Where it cannot be copied it is kept: no alarm of the broker ends while all that came
+   * back waits for the end of the alarm.
    */
   move(held: Held): void;
   /** These messages of one delivery to the queues behind the express one, as they came. */
@@ -73,7 +75,7 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
   };
   const moveOnce = async (held: Held): Promise<boolean> => {
     moves += 1;
-    const isMoved = await replace(names.suspects, held, 0);
+    const isMoved = await replace(goesAlone(held) ? names.suspects : names.retry, held, 0);
     moves -= 1;
     if (moves === 0) onMoved();
     return isMoved;

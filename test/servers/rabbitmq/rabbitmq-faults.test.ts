@@ -99,7 +99,7 @@ describe("The queue on RabbitMQ, when the broker is away", () => {
     assert.ok(closeMs < 6_000, `closed after ${closeMs} ms`);
   });
 
-  it("is drained then too of what came back from a process that died, each alone and one crash higher", async () => {
+  it("is drained then too of what came back from a process that died, one crash higher", async () => {
     await publishEach(queue, numbered(20));
     const way = await openBrokerProxy(url);
     const dying = await openRabbitQueue({ url: way.url, name, lengthMax: 10_000, onError });
@@ -107,11 +107,11 @@ describe("The queue on RabbitMQ, when the broker is away", () => {
     await way.close();
     await dying.close();
     proxy.deafen();
-    const { came, batches, deliveries } = listen(queue);
+    const { came, deliveries } = listen(queue);
     const cameMs = await timed(() => came(20));
     assert.ok(cameMs < 6_000, `came after ${cameMs} ms`);
     assert.deepEqual(new Set(texts(deliveries())), new Set(numbered(20).map(String)));
-    assert.ok(batches.every((batch) => batch.length === 1 && batch[0]!.crashes === 1));
+    assert.ok(deliveries().every(({ crashes }) => crashes === 1));
     assert.ok((await timed(() => queue.close())) < 6_000);
   });
 

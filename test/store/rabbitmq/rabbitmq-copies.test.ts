@@ -34,12 +34,30 @@ const aHeld = (settled: Intake["settled"] = () => undefined): Held => ({
   bytes: 1,
   attempts: 0,
   failedAt: null,
-  crashes: 1,
+  crashes: 2,
   heldSince: 0,
   dueAt: 0,
 });
 
 describe("Copies of messages that a process died on", () => {
+  it("go to the suspects from the second crash on, and after the first one to what is tried again", async () => {
+    const copied: [string, number][] = [];
+    const copies = createCopies({
+      names: namesOf("q"),
+      publisher: { copy: async (queue, _, headers) => void copied.push([queue, headers!.crashes]) },
+      keep: () => undefined,
+      onMoved: () => undefined,
+      closing: new AbortController().signal,
+    });
+    for (const crashes of [1, 2, 3]) copies.move({ ...aHeld(), crashes });
+    await copies.settled();
+    assert.deepEqual(copied, [
+      ["q.retry", 1],
+      ["q.suspects", 2],
+      ["q.suspects", 3],
+    ]);
+  });
+
   it("tell when the last move has ended: what came back before its confirm waits for that", async () => {
     const confirms: (() => void)[] = [];
     const seen: boolean[] = [];
