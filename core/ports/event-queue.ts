@@ -22,7 +22,10 @@ export type DeliveryOutcome =
   | { readonly kind: "postpone"; readonly delayMs: number };
 
 export interface Consumer {
-  /** Takes no new batch, and resolves when those under way are settled. Unsettled messages stay queued. */
+  /**
+   * Takes no new batch, and resolves when those under way are settled. Unsettled messages stay queued. Where the queue takes nothing back at
+   * present, it goes on with those that it holds for up to two seconds: the next process could not tell what is left of them from a crash.
+   */
   close(): Promise<void>;
 }
 

@@ -186,13 +186,26 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     closing: closing.signal,
   });
 
+  const late = new AbortController();
+  /** Handles what may be handled now, until it is time to go. */
+  const finish = async (): Promise<void> => {
+    while (!late.signal.aborted) {
+      const batch = schedule.take();
+      if (batch !== null) start(batch);
+      else if (handling.size > 0) await Promise.race(handling);
+      else return;
+    }
+  };
   const leave = async (intake: Intake): Promise<void> => {
     await copies.settled();
     // Only now, when we publish no more copies.
     await intake.cancel(["retry", "suspects", "dead"]);
     // What came until then is copied, too.
     await copies.settled();
-    await copies.giveBack(schedule.remove());
+    const left = await copies.giveBack(schedule.remove());
+    // It would look like a crash, and while the broker raises an alarm that is all of it: what may be handled now is.
+    for (const held of left) keep(held);
+    if (left.length > 0) await finish();
     await intake.close();
   };
   const close = async (): Promise<void> => {
@@ -209,6 +222,8 @@ export function startConsumer(deps: ConsumerDeps): RunningConsumer {
     await running;
     // A broker that does not answer now takes nothing back either; it hands all out again by itself.
     if (intake && isCancelled) await within(GIVE_BACK_MS, leave(intake)).catch(() => undefined);
+    late.abort();
+    await Promise.all(handling);
     await calls.close();
     await Promise.all([closeConnection(connection), closeConnection(express)]);
     await subscription.ended;

@@ -31,8 +31,8 @@ export interface Copies {
   passOn(body: Buffer, all: readonly Held[]): void;
   /** To wait for its time among the copies; what has long to wait lies in a queue that delivers it only then. */
   toRetry(held: Held): void;
-  /** All at once, and due at once: what the broker requeues by itself would look like a crash. */
-  giveBack(all: readonly Held[]): Promise<void>;
+  /** All at once, and due at once: what the broker requeues by itself would look like a crash. Answers what could not be copied. */
+  giveBack(all: readonly Held[]): Promise<readonly Held[]>;
   /** Whether a move is under way. */
   isMoving(): boolean;
   /** How many originals were acknowledged so far. */
@@ -119,6 +119,7 @@ export function createCopies({ names, publisher, keep, onMoved, closing }: Copie
       const areCopied = await Promise.all(all.map((held) => copy(names.retry, held, 0)));
       // In one turn, so that it is one acknowledgement.
       for (const [index, held] of all.entries()) if (areCopied[index]) forget(held);
+      return all.filter((_, index) => !areCopied[index]);
     },
     isMoving: () => moves > 0,
     forgotten: () => forgotten,

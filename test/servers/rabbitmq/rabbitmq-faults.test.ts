@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigError } from "../../../core/config.js";
 import { isUnavailable } from "../../../core/errors.js";
 import type { EventQueue } from "../../../core/ports/event-queue.js";
 import { openRabbitQueue } from "../../../store/rabbitmq/queue.js";
 import { namesOf } from "../../../store/rabbitmq/topology.js";
 import { eventually, rejectsAsUnavailable } from "../../support/eventually.js";
-import { listen, numbered, publishEach, texts } from "../../support/queue.js";
+import { DONE, listen, numbered, publishEach, texts } from "../../support/queue.js";
 import { aQueueName, connectToRabbit, dropQueues } from "../../support/servers/rabbitmq-backend.js";
 import { openBrokerProxy, type BrokerProxy } from "../../support/servers/rabbitmq-proxy.js";
 import { serversUnderTest } from "../../support/servers/servers.js";
@@ -113,6 +114,24 @@ describe("The queue on RabbitMQ, when the broker is away", () => {
     assert.deepEqual(new Set(texts(deliveries())), new Set(numbered(20).map(String)));
     assert.ok(deliveries().every(({ crashes }) => crashes === 1));
     assert.ok((await timed(() => queue.close())) < 6_000);
+  });
+
+  it("handles then at its close what it can give back to nobody, so that it does not look like a crash", async () => {
+    await publishEach(queue, numbered(200));
+    proxy.deafen();
+    let handled = 0;
+    const consumer = queue.consume(10, async (batch) => {
+      await sleep(20);
+      handled += batch.length;
+      return batch.map(() => DONE);
+    });
+    await eventually("it is at work", () => handled > 0);
+    const closeMs = await timed(() => consumer.close());
+    assert.ok(closeMs < 6_000, `closed after ${closeMs} ms`);
+    assert.equal(handled, 200);
+    await queue.close();
+    queue = await openRabbitQueue({ url, name, lengthMax: 10_000, onError });
+    assert.equal(await queue.depth(), 0);
   });
 
   it("closes in time while the broker is silent", async () => {
