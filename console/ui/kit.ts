@@ -9,11 +9,13 @@ export { notify } from "./notices.js";
 export { PagedTable, Table, Tabs, type Column, type Tab } from "./table.js";
 export {
   Address,
+  Ago,
   Badge,
   BothTimes,
   Code,
   count,
   minute,
+  ExactTime,
   exactTime,
   Id,
   Json,

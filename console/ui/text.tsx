@@ -66,29 +66,56 @@ export const minute = (at: string): string => minutes.format(new Date(at));
 
 const TICK_MS = 10_000;
 
-/** How long ago it was, kept true. The exact time is its title, and stands there after a click. */
-export function Time({ at, isExact = false }: { readonly at: string; readonly isExact?: boolean }): JSX.Element {
+/** How long ago it was, kept true. */
+function useAgo(at: string): string {
   const [now, setNow] = useState(Date.now());
-  const [shown, setShown] = useState(isExact);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), TICK_MS);
     return () => clearInterval(timer);
   }, []);
   const then = Date.parse(at);
-  const text = shown || Number.isNaN(then) ? exactTime(at) : ago(then, Math.max(now, Date.now()));
+  return Number.isNaN(then) ? exactTime(at) : ago(then, Math.max(now, Date.now()));
+}
+
+const titleOf = (at: string): string => `${exactTime(at)} (${at})`;
+
+/** When it was. */
+export const ExactTime = ({ at }: { readonly at: string }): JSX.Element => (
+  <time class="nowrap" dateTime={at} title={titleOf(at)}>
+    {exactTime(at)}
+  </time>
+);
+
+/** How long ago it was, where the exact time is at hand otherwise. */
+export const Ago = ({ at }: { readonly at: string }): JSX.Element => (
+  <time class="nowrap" dateTime={at} title={titleOf(at)}>
+    {useAgo(at)}
+  </time>
+);
+
+/** A time that stands alone: how long ago it was, and pressed, by whatever means, when exactly. In a list, `BothTimes` spare a stop in each row. */
+export function Time({ at }: { readonly at: string }): JSX.Element {
+  const [isExact, setExact] = useState(false);
+  const text = useAgo(at);
   return (
-    <time class="nowrap" dateTime={at} title={`${exactTime(at)} (${at})`} onClick={() => setShown(!shown)}>
-      {text}
-    </time>
+    <button
+      type="button"
+      class="time"
+      aria-label={`${text}, ${exactTime(at)}`}
+      title={titleOf(at)}
+      onClick={() => setExact(!isExact)}
+    >
+      <time dateTime={at}>{isExact ? exactTime(at) : text}</time>
+    </button>
   );
 }
 
-/** In a list whose entries may all be of the same minute: how long ago, and when exactly. */
+/** In a list, whose entries may all be of the same minute: how long ago, and when exactly. */
 export const BothTimes = ({ at }: { readonly at: string }): JSX.Element => (
   <span class="both-times">
-    <Time at={at} />
+    <Ago at={at} />
     <span class="soft small">
-      <Time at={at} isExact />
+      <ExactTime at={at} />
     </span>
   </span>
 );

@@ -7,6 +7,7 @@ import type { PageProps } from "../../state/pages.js";
 import { href, useGo } from "../../state/router.js";
 import { useMay } from "../../state/session.js";
 import {
+  BothTimes,
   Button,
   Card,
   Confirm,
@@ -23,7 +24,6 @@ import {
   PagedTable,
   PageFrame,
   showNumber,
-  Term,
   Time,
 } from "../../ui/kit.js";
 import { JOINS, type Part } from "./rule/model.js";
@@ -90,12 +90,12 @@ export function Page({ params }: PageProps): JSX.Element {
                     ["Version", <Num key="v" value={read.version} />],
                     [
                       "As of feed entry",
-                      <Term
-                        key="c"
-                        means="Members and size include every change up to this entry of the feed. Read the feed from here on to stay up to date."
-                      >
-                        {showNumber(read.as_of_seq)}
-                      </Term>,
+                      <span key="c">
+                        {showNumber(read.as_of_seq)}{" "}
+                        <span class="soft small">
+                          Members and size include every change up to it. Read the feed from here on to stay up to date.
+                        </span>
+                      </span>,
                     ],
                     ["Created", <Time key="t" at={read.created_at} />],
                     ["Id", <Id key="i" id={read.audience_id} what="the audience id" isWhole />],
@@ -182,7 +182,7 @@ function Members({ path, size, asOf, isLive }: MembersProps): JSX.Element {
             fit: "wide",
             show: ({ profile_id: id }) => <Person id={id} names={names} />,
           },
-          { name: "Since", show: ({ since }) => <Time at={since} /> },
+          { name: "Since", show: ({ since }) => <BothTimes at={since} /> },
         ]}
       />
     </Card>

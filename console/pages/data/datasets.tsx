@@ -9,6 +9,7 @@ import { useMay } from "../../state/session.js";
 import { changesOf, useDraft, whenFree } from "../../state/unsaved.js";
 import {
   Badge,
+  BothTimes,
   Button,
   Card,
   CheckField,
@@ -142,7 +143,7 @@ export function Page(): JSX.Element {
                 show: ({ done }) => <Num value={done} />,
               },
               { name: "Of", fit: "end", show: ({ total }) => (total === null ? "many" : <Num value={total} />) },
-              { name: "Begun", show: ({ created_at: at }) => <Time at={at} /> },
+              { name: "Begun", show: ({ created_at: at }) => <BothTimes at={at} /> },
             ]}
           />
         </Card>

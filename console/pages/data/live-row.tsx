@@ -1,6 +1,19 @@
 import type { JSX } from "preact";
 import type { ErrorItem } from "../../api/types.js";
-import { Errors, Badge, count, Facts, Id, KeyId, Message, Sent, Time, type Tone, visible } from "../../ui/kit.js";
+import {
+  Ago,
+  Badge,
+  count,
+  Errors,
+  ExactTime,
+  Facts,
+  Id,
+  KeyId,
+  Message,
+  Sent,
+  type Tone,
+  visible,
+} from "../../ui/kit.js";
 import { NO_SCHEMA, Unstored } from "./refused.js";
 
 export type Verdict = "accepted" | "marked" | "quarantined" | "refused";
@@ -58,7 +71,7 @@ export function Row({
           {first === undefined ? visible(payload) : `${first.path === "" ? "" : `${first.path}: `}${first.message}`}
         </span>
         <span class="live-time soft small">
-          <Time at={at} />
+          <Ago at={at} />
         </span>
       </button>
       {isOpened && (
@@ -92,7 +105,7 @@ export function Row({
                 ),
               ],
               ["Key", <KeyId key="k" id={entry.key_id} />],
-              ["Time", <Time key="t" at={at} isExact />],
+              ["Time", <ExactTime key="t" at={at} />],
             ]}
           />
           {/* What is cut is no JSON: one long line. */}

@@ -4,7 +4,7 @@ import { useAction } from "../../api/hooks.js";
 import { api } from "../../api/http.js";
 import type { Identifier } from "../../api/types.js";
 import { href } from "../../state/router.js";
-import { Button, Card, Failure, Form, Id, Message, Time, wrongOf } from "../../ui/kit.js";
+import { Button, Card, ExactTime, Failure, Form, Id, Message, wrongOf } from "../../ui/kit.js";
 import { IdentifierFields, needsOf, useNamespaces, wholeOf } from "../people/parts/choose.js";
 import { Name } from "../people/parts/text.js";
 import type { Checked } from "./records.js";
@@ -78,8 +78,7 @@ function Answer({
         <Name of={identifier} /> was erased
       </strong>
       <span class="row">
-        <Time at={at} isExact /> by the erasure{" "}
-        <Id id={id} href={href("/erasures/:id", { id })} what="the erasure id" />
+        <ExactTime at={at} /> by the erasure <Id id={id} href={href("/erasures/:id", { id })} what="the erasure id" />
       </span>
       <span>
         {isKnown

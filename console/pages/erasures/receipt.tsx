@@ -8,6 +8,7 @@ import {
   Card,
   Confirm,
   count,
+  ExactTime,
   Facts,
   Id,
   KeyId,
@@ -71,7 +72,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
           [
             "Erased",
             <span key="e">
-              <Time at={of.erased_at} isExact />: since then the person cannot be found
+              <ExactTime at={of.erased_at} />: since then the person cannot be found
             </span>,
           ],
           [
@@ -80,7 +81,7 @@ const Shown = ({ of }: { readonly of: Receipt }): JSX.Element => (
               "not yet: data is still being deleted"
             ) : (
               <span key="c">
-                <Time at={of.completed_at} isExact />, when all of it was deleted
+                <ExactTime at={of.completed_at} />, when all of it was deleted
               </span>
             ),
           ],

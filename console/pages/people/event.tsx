@@ -7,6 +7,7 @@ import { useMay } from "../../state/session.js";
 import {
   Badge,
   Card,
+  ExactTime,
   Facts,
   Id,
   LinkButton,
@@ -16,7 +17,6 @@ import {
   PageFrame,
   Sent,
   Table,
-  Time,
   type Tone,
 } from "../../ui/kit.js";
 import { ProfileLink, RULES } from "./parts/evidence.js";
@@ -127,8 +127,8 @@ const Shown = ({ of }: { readonly of: Event }): JSX.Element => (
             </a>,
           ],
           ["Version", of.schema_version],
-          ["Happened", of.timestamp === null ? "not kept" : <Time key="t" at={of.timestamp} isExact />],
-          ["Received", <Time key="r" at={of.received_at} isExact />],
+          ["Happened", of.timestamp === null ? "not kept" : <ExactTime key="t" at={of.timestamp} />],
+          ["Received", <ExactTime key="r" at={of.received_at} />],
           ["Profile", of.profile_id === null ? "none" : <ProfileLink key="p" id={of.profile_id} />],
           ...(of.profile_id_then !== null && of.profile_id_then !== of.profile_id
             ? [["Profile then", <ProfileLink key="p" id={of.profile_id_then} />] as const]

@@ -6,6 +6,7 @@ import type { PageProps } from "../../state/pages.js";
 import { go, href } from "../../state/router.js";
 import {
   Bones,
+  BothTimes,
   Button,
   Card,
   count,
@@ -158,7 +159,8 @@ const columns = (matching: boolean) => [
   { name: "Events", fit: "end" as const, show: ({ profile }: Row) => <Num value={profile.event_count} /> },
   {
     name: "Last seen",
-    show: ({ profile: { last_seen: at } }: Row) => (at === null ? <span class="soft">never</span> : <Time at={at} />),
+    show: ({ profile: { last_seen: at } }: Row) =>
+      at === null ? <span class="soft">never</span> : <BothTimes at={at} />,
   },
   {
     name: "Actions",

@@ -186,7 +186,7 @@ const nameOf = ({ name, key_id: id }: Key): string => name ?? id;
 /** Limits have no column: most keys have none, and with it there is no room for a table. */
 function Rights({ of: { role, send, origins, per_minute: most } }: { readonly of: Key }): JSX.Element {
   return (
-    <span class="stack-tight">
+    <span class="stack-tight rights">
       {send === null ? (
         <Badge tone={role === "owner" ? "violet" : "neutral"}>{role}</Badge>
       ) : (
@@ -197,7 +197,7 @@ function Rights({ of: { role, send, origins, per_minute: most } }: { readonly of
           <Address url={one} />
         </span>
       ))}
-      {most !== null && <span class="nowrap small">{showNumber(most)} per minute</span>}
+      {most !== null && <span class="small">{showNumber(most)} per minute</span>}
     </span>
   );
 }

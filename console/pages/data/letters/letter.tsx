@@ -10,6 +10,7 @@ import {
   Dialog,
   Empty,
   Errors,
+  ExactTime,
   Facts,
   Id,
   KeyId,
@@ -17,7 +18,6 @@ import {
   Loaded,
   Message,
   Sent,
-  Time,
   visible,
 } from "../../../ui/kit.js";
 import { NO_SCHEMA } from "../refused.js";
@@ -120,8 +120,8 @@ export function Letter({
                 ["Schema", <SchemaLink key="s" of={whole} wrongs={whole.errors} />],
                 ["Event", whole.event_id === null ? "none" : <Id key="e" id={whole.event_id} what="the event id" />],
                 ["Key", whole.key_id === null ? "unknown" : <KeyId key="k" id={whole.key_id} />],
-                ["Received", whole.received_at === null ? "unknown" : <Time key="t" at={whole.received_at} isExact />],
-                ["When", <Time key="b" at={whole.at} isExact />],
+                ["Received", whole.received_at === null ? "unknown" : <ExactTime key="t" at={whole.received_at} />],
+                ["When", <ExactTime key="b" at={whole.at} />],
                 ["Letter", <Id key="i" id={whole.dead_letter_id} what="the id of the dead letter" isWhole />],
               ]}
             />

@@ -3,7 +3,7 @@ import { usePages } from "../../../api/hooks.js";
 import type { Schema } from "../../../api/records.js";
 import { href } from "../../../state/router.js";
 import { useMay } from "../../../state/session.js";
-import { Badge, Card, count, Empty, LinkButton, Num, PagedTable, PageFrame, Time } from "../../../ui/kit.js";
+import { Badge, BothTimes, Card, count, Empty, LinkButton, Num, PagedTable, PageFrame } from "../../../ui/kit.js";
 import { API_EVENTS, SDK_EVENTS } from "../sdk-events.js";
 import { annotationsOf } from "./annotations.js";
 
@@ -63,7 +63,7 @@ export function Page(): JSX.Element {
               name: "Compatibility",
               show: ({ compatibility }) => compatibility,
             },
-            { name: "Last change", show: ({ created_at: at }) => <Time at={at} /> },
+            { name: "Last change", show: ({ created_at: at }) => <BothTimes at={at} /> },
           ]}
         />
       </Card>

@@ -4,6 +4,7 @@ import type { PageProps } from "../../../state/pages.js";
 import { useMay } from "../../../state/session.js";
 import {
   Card,
+  ExactTime,
   Facts,
   Id,
   KeyId,
@@ -13,7 +14,6 @@ import {
   PageFrame,
   showNumber,
   Table,
-  Time,
 } from "../../../ui/kit.js";
 import { ChangeLink, OutcomeBadge, OUTCOMES, ProfileLink, RULES, Source } from "../parts/evidence.js";
 import type { Change, ChangedIdentifier, Dropped, Outcome } from "../parts/records.js";
@@ -115,7 +115,7 @@ const Shown = ({ of }: { readonly of: Change }): JSX.Element => (
               ]),
           ...(of.reverts === undefined ? [] : [["Undoes", <ChangeLink key="c" id={of.reverts} />] as const]),
           ...(UNDOABLE.has(of.outcome) ? [["Undone by", <UndoneBy key="u" id={of.change_id} />] as const] : []),
-          ["When", <Time key="t" at={of.at} isExact />],
+          ["When", <ExactTime key="t" at={of.at} />],
           ["Source", <Source key="s" of={of} />],
           ["Key", <KeyId key="k" id={of.key_id} />],
           ["Profiles before", <Profiles key="b" ids={of.before} />],
