@@ -2,10 +2,14 @@ import type { ComponentChildren, JSX } from "preact";
 import { useId } from "preact/hooks";
 import { ApiError } from "../api/http.js";
 
+/** What the service says behind the path of a field. */
+const PREDICATE = /^(is|must|does|exceeds|would|may|has|needs|was) /;
+
 /** What the service said about one field of a form; null: nothing. */
 export function wrongOf(error: unknown, path: string): string | null {
   if (!(error instanceof ApiError)) return null;
-  return error.problem.errors?.find((item) => item.path === path)?.message ?? null;
+  const message = error.problem.errors?.find((item) => item.path === path)?.message ?? null;
+  return message !== null && PREDICATE.test(message) ? `This ${message}` : message;
 }
 
 interface FieldProps {

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { createStore, useStore } from "../state/store.js";
+import { Button } from "./buttons.js";
 
 interface Notice {
   readonly id: number;
@@ -11,18 +12,21 @@ const SHOWN_MS = 6_000;
 const notices = createStore<readonly Notice[]>([]);
 let made = 0;
 
-/** A short word in the corner that something was done. */
+const close = (id: number): void => notices.set(notices.get().filter((one) => one.id !== id));
+
+/** A short word in the corner that something was done. Why something was not has to be read: it stays until somebody closes it. */
 export function notify(text: string, tone: Notice["tone"] = "good"): void {
   const id = ++made;
   notices.set([...notices.get(), { id, text, tone }]);
-  setTimeout(() => notices.set(notices.get().filter((one) => one.id !== id)), SHOWN_MS);
+  if (tone === "good") setTimeout(() => close(id), SHOWN_MS);
 }
 
 export const Notices = (): JSX.Element => (
   <div class="notices" role="status" aria-live="polite">
     {useStore(notices).map(({ id, text, tone }) => (
       <div key={id} class={`notice ${tone}`}>
-        {text}
+        <span class="grow">{text}</span>
+        <Button kind="quiet" isSmall icon="close" label="Dismiss" onClick={() => close(id)} />
       </div>
     ))}
   </div>

@@ -220,7 +220,7 @@ describeConsole(
         await page.getByLabel("Address").focus();
         await page.keyboard.type("ftp://example.com");
         await page.keyboard.press("Enter");
-        await page.locator(".field .wrong").waitFor();
+        await page.locator(".field .wrong", { hasText: /^This must / }).waitFor();
         // A browser tells of each refused request.
         assert.equal(wrongs.length, 1);
         (wrongs as string[]).splice(0);

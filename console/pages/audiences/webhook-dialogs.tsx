@@ -63,7 +63,7 @@ export function NewWebhookDialog({
           value={url}
           onInput={setUrl}
           placeholder="https://hooks.example.com/onym"
-          hint="A public one, by https."
+          hint="By https, and public, unless the service allows others (WEBHOOK_PRIVATE)."
           wrong={wrongOf(making.error, "url")}
         />
         {names.size > 0 && (

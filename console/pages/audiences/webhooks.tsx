@@ -6,6 +6,7 @@ import type { Audience, NewWebhook, Webhook } from "../../api/audiences.js";
 import { useSecret } from "../../state/unsaved.js";
 import {
   Address,
+  Ago,
   Badge,
   Button,
   Card,
@@ -14,6 +15,7 @@ import {
   count,
   Dialog,
   Empty,
+  ExactTime,
   LinkButton,
   Message,
   notify,
@@ -178,7 +180,7 @@ function State({
         <Badge tone={TONES[state]}>{state}</Badge>
         {state === "failing" && next !== null && (
           <span class="soft small">
-            next try <Time at={next} />, <Time at={next} isExact />
+            next try <Ago at={next} />, <ExactTime at={next} />
           </span>
         )}
       </span>
@@ -226,7 +228,7 @@ function Actions({
     try {
       const { status, error } = await api<Tested>("POST", `/v1/webhooks/${id}/test`);
       if (error === null) notify(`The receiver answered ${status ?? "nothing"}.`);
-      else notify(`The test failed: ${error}`, "bad");
+      else notify(`Test: ${error}`, "bad");
     } catch (failed) {
       const { title, detail } = refusalOf(failed);
       notify(`The test could not be sent. ${title}: ${detail}`, "bad");

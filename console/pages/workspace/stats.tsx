@@ -3,6 +3,7 @@ import { useQuery } from "../../api/hooks.js";
 import { href } from "../../state/router.js";
 import { useMay } from "../../state/session.js";
 import {
+  BothTimes,
   Card,
   count,
   Empty,
@@ -166,7 +167,11 @@ function Shown({
               {
                 name: "Last accepted",
                 show: (row) =>
-                  row.last_accepted_at === null ? <span class="soft">never</span> : <Time at={row.last_accepted_at} />,
+                  row.last_accepted_at === null ? (
+                    <span class="soft">never</span>
+                  ) : (
+                    <BothTimes at={row.last_accepted_at} />
+                  ),
               },
             ]}
           />
@@ -214,7 +219,8 @@ const SEEN_MIN = 3;
 /** A bar for each minute; the same numbers stand in words for who cannot see it. */
 function Chart({ minutes }: { readonly minutes: Stats["minutes"] }): JSX.Element {
   const most = Math.max(1, ...minutes.map((one) => one.accepted + one.quarantined + one.rejected));
-  const scale = (events: number): number => (events === 0 ? 0 : SEEN_MIN + (events / most) * (HEIGHT - 3 * SEEN_MIN));
+  const scale = (events: number): number =>
+    events === 0 ? 0 : Math.max(SEEN_MIN, (events / most) * (HEIGHT - 2 * SEEN_MIN));
   const busy = minutes.filter((one) => one.accepted + one.quarantined + one.rejected > 0);
   return (
     <figure class="chart">

@@ -13,12 +13,15 @@ export function Held({
   path,
   isPartial,
   apart,
+  isTold = false,
 }: {
   readonly two: Two;
   readonly path: readonly Link[];
   readonly isPartial: boolean;
   /** Whom the steps shall part in the end. */
   readonly apart: Two;
+  /** The page says already that other links hold. */
+  readonly isTold?: boolean;
 }): JSX.Element {
   const [explained, setExplained] = useState<Explained | "unknown" | null>(null);
   useEffect(
@@ -38,7 +41,7 @@ export function Held({
   if (bridges === null || bridges.length > 0)
     return (
       <Card title="No link connects just these two" isResult>
-        <Still path={path} isPartial={isPartial} bridges={bridges ?? []} apart={apart} />
+        <Still path={path} isPartial={isPartial} bridges={bridges ?? []} apart={apart} isTold={isTold} />
       </Card>
     );
   const isDirect = explained !== "unknown" && explained.path?.length === 1;
@@ -60,17 +63,20 @@ export function Still({
   isPartial = false,
   bridges = [],
   apart,
+  isTold = false,
 }: {
   readonly path: readonly Link[] | null;
   /** The path goes on. */
   readonly isPartial?: boolean | undefined;
   readonly bridges?: readonly Link[];
   readonly apart?: Two | undefined;
+  /** The page says already that they hold. */
+  readonly isTold?: boolean;
 }): JSX.Element | null {
   if (path === null || path.length === 0) return null;
   return (
     <Message tone="info">
-      <strong>Other links still connect the two</strong>
+      {!isTold && <strong>Other links still connect the two</strong>}
       {apart !== undefined && <Pair from={apart.from} to={apart.to} />}
       <span>
         {bridges.length > 0

@@ -251,7 +251,7 @@ function Refused({
             </Button>
           </div>
         </Message>
-        <Held two={request} path={path} isPartial={partial === true} apart={wantedApart(request)!} />
+        <Held two={request} path={path} isPartial={partial === true} apart={wantedApart(request)!} isTold />
       </>
     );
   return (
