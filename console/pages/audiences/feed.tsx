@@ -196,7 +196,7 @@ function Entries({
         {
           name: "Why",
           show: ({ type, cause = type, into }) => (
-            <span class="row">
+            <span class="row cause">
               {CAUSES[cause] ?? cause}
               {into !== undefined && <Person id={into} names={people} />}
             </span>

@@ -90,15 +90,33 @@ export function PreviewCard({
   );
 }
 
+const numberOf = ({ count: found, exact }: Preview): string => `${exact ? "" : "about "}${showNumber(found)}`;
+
+/** The number alone, in sight while one builds, where the card is below. What hears hears the card. */
+export const PreviewLine = ({
+  previewed: { preview, isLooking },
+  isUnfinished,
+}: {
+  readonly previewed: Previewed;
+  readonly isUnfinished: boolean;
+}): JSX.Element => (
+  <p class="rule-count" aria-hidden="true">
+    {isUnfinished || preview === null ? (
+      <span class="soft">{isLooking && !isUnfinished ? "Counting…" : "Not counted yet"}</span>
+    ) : (
+      <span class={isLooking ? "old" : ""}>
+        <strong>{numberOf(preview)}</strong> of {count(preview.profiles, "profile")} would be in it
+      </span>
+    )}
+  </p>
+);
+
 function Found({ preview, isOld }: { readonly preview: Preview; readonly isOld: boolean }): JSX.Element {
   const { count: found, exact, low, high, profiles, looked_at: lookedAt, sample } = preview;
   return (
     <div class={`stack${isOld ? " old" : ""}`}>
       <div>
-        <div class="preview-count">
-          {exact ? "" : "about "}
-          {showNumber(found)}
-        </div>
+        <div class="preview-count">{numberOf(preview)}</div>
         <p class="soft small">
           {exact
             ? `of ${count(profiles, "profile")}, counted exactly.`

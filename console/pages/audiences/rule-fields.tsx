@@ -4,7 +4,7 @@ import { ApiError } from "../../api/http.js";
 import { AreaField, Card, Message, Tabs } from "../../ui/kit.js";
 import { GroupFields } from "./builder/group.js";
 import { useVocabulary } from "./builder/vocabulary.js";
-import { PreviewCard, usePreview } from "./preview.js";
+import { PreviewCard, PreviewLine, usePreview } from "./preview.js";
 import type { Group } from "./rule/model.js";
 import { readRule } from "./rule/read.js";
 import { jsonProblem, writeRule } from "./rule/write.js";
@@ -57,6 +57,7 @@ export function RuleFields({
     onChange({ ...draft, by: "builder", group, read: group });
   };
   const isMarked = draft.by === "builder" && wrongs.size > 0;
+  const isUnfinished = isMarked || ruleTextOf(draft) === null;
   return (
     <div class="rule-fields">
       <div>
@@ -103,12 +104,10 @@ export function RuleFields({
             ]}
           />
         </Card>
+        <PreviewLine previewed={previewed} isUnfinished={isUnfinished} />
         {children}
       </div>
-      <PreviewCard
-        previewed={isMarked ? { ...previewed, error: null } : previewed}
-        isUnfinished={isMarked || ruleTextOf(draft) === null}
-      />
+      <PreviewCard previewed={isMarked ? { ...previewed, error: null } : previewed} isUnfinished={isUnfinished} />
     </div>
   );
 }

@@ -21,26 +21,11 @@ import {
   wrongOf,
 } from "../../ui/kit.js";
 import { KEEP_REFUSED } from "../data/refused.js";
+import { Plan, UNPLANNED, VIOLATIONS } from "./plan.js";
 
-const PLAN = (
-  <>
-    What happens to events that are not in the tracking plan, or break it. The plan says which schema the events of a
-    name have. It is set over the <a href="/docs">API</a>, with <code class="unbroken">PUT /v1/sdk/plan</code>. If an
-    event has a schema of yours, it is folded only if that schema has a dataset that folds it.
-  </>
-);
+const PLAN =
+  "What happens to events that are not in the tracking plan, or break it. If an event has a schema of yours, it is folded only if that schema has a dataset that folds it.";
 const MARKED = "A marked event has the word “marked” in Live events, and its own page says why.";
-const UNPLANNED = [
-  ["accept", "accept it"],
-  ["mark", "accept it, and mark it"],
-  ["quarantine", "quarantine it"],
-] as const;
-const VIOLATIONS = [
-  ["mark", "accept it, and mark it"],
-  ["omit", "accept it, and leave out of the profile what is wrong"],
-  ["quarantine", "quarantine it"],
-] as const;
-
 export function Page(): JSX.Element {
   const { workspace, url, key } = useMe();
   const identity = useQuery<IdentitySettings>("/v1/identity/settings");
@@ -82,6 +67,7 @@ export function Page(): JSX.Element {
           </Loaded>
         </Card>
       </div>
+      <Plan />
     </PageFrame>
   );
 }
