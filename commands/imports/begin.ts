@@ -2,9 +2,10 @@ import { AppError } from "../../core/errors.js";
 import { DEFAULT_IDENTITY_SETTINGS } from "../../core/catalog/catalog.js";
 import { DEFAULT_SDK_CATALOG } from "../../core/catalog/sdk.js";
 import type { WorkspaceId } from "../../core/ids.js";
+import { buildAll } from "../audiences/restore.js";
 import type { Services } from "../services.js";
 
-type BeginServices = Pick<Services, "catalog" | "identity" | "events" | "audiences">;
+type BeginServices = Pick<Services, "catalog" | "identity" | "events" | "audiences" | "seats">;
 
 export interface ImportState {
   readonly isOpen: boolean;
@@ -34,15 +35,23 @@ export async function beginImport(
   return { isOpen: true, stands };
 }
 
-export const endImport = ({ catalog }: Pick<Services, "catalog">, workspace: WorkspaceId): Promise<void> =>
-  catalog.setImporting(workspace, false);
+/** Has all audiences built, also one that was stored, and built over nothing, while the import began. */
+export async function endImport(
+  services: Pick<Services, "catalog" | "audiences">,
+  workspace: WorkspaceId,
+): Promise<void> {
+  if (!(await services.catalog.isImporting(workspace))) return;
+  // Before it ends: whoever dies between the two leaves it open, and it can be ended again.
+  await buildAll(services, workspace);
+  await services.catalog.setImporting(workspace, false);
+}
 
 export async function requireOpenImport({ catalog }: Pick<Services, "catalog">, workspace: WorkspaceId): Promise<void> {
   if (await catalog.isImporting(workspace)) return;
   throw new AppError("conflict", "No import is open. Start one with POST /v1/imports.");
 }
 
-async function whatStands({ catalog, identity, events, audiences }: BeginServices, workspace: WorkspaceId) {
+async function whatStands({ catalog, identity, events, audiences, seats }: BeginServices, workspace: WorkspaceId) {
   const arrivals = {
     filter: ANY,
     order: "oldest",
@@ -54,7 +63,7 @@ async function whatStands({ catalog, identity, events, audiences }: BeginService
     passesDamaged: true,
   } as const;
   const letters = { limit: 1, before: null, eventId: null, reason: null };
-  const [profiles, changes, seen, dead, schemas, datasets, namespaces, traits, ruled, settings, sdk] =
+  const [profiles, changes, seen, dead, schemas, datasets, namespaces, traits, ruled, sizes, settings, sdk] =
     await Promise.all([
       identity.walk(workspace, { ...ONE, membersMax: 0 }),
       identity.changes(workspace, null, { limit: 1, before: null }),
@@ -65,6 +74,7 @@ async function whatStands({ catalog, identity, events, audiences }: BeginService
       catalog.namespaces(workspace),
       catalog.traits(workspace),
       audiences.audiences(workspace),
+      seats.sizes(workspace),
       catalog.identitySettings(workspace),
       catalog.sdk(workspace),
     ]);
@@ -81,6 +91,8 @@ async function whatStands({ catalog, identity, events, audiences }: BeginService
     namespaces: namespaces.length > 0,
     traits: traits.size > 0,
     audiences: ruled.audiences.length + ruled.deleted.length > 0,
+    // The end of an audience is told once: one that came back under its id could not end again.
+    feed: sizes.head > 0,
     settings: isSet,
   };
   return Object.keys(has).filter((name) => has[name] === true);

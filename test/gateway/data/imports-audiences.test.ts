@@ -79,6 +79,43 @@ describe("An import of audiences", () => {
     );
   });
 
+  it("has one built again that was stored, and built over nothing, while the import began", async () => {
+    const { workspace, service } = target();
+    const into = await workspace();
+    const id = await createAudience(into, "everybody", {});
+    await service.keeper!.rest();
+    // As if it had been stored behind the look at what stands.
+    await service.backends.catalog.setImporting(into.id as WorkspaceId, true);
+    const identifiers = [identifier("email", "ann@example.com")];
+    const linked = textAt((await into.send("POST", "/v1/identify", { identifiers })).body, "profile_id");
+    await service.keeper!.rest();
+    await into.send("DELETE", "/v1/imports");
+    await service.keeper!.rest();
+    const { body } = await into.send("GET", `/v1/audiences/${id}/members`);
+    assert.deepEqual(
+      listAt(body, "members").map((one) => textAt(one, "profile_id")),
+      [linked],
+    );
+  });
+
+  it("leaves audiences as they are where none is open", async () => {
+    const into = await target().workspace();
+    const id = await createAudience(into, "everybody", {});
+    await target().service.keeper!.rest();
+    await into.send("DELETE", "/v1/imports");
+    const { body } = await into.send("GET", `/v1/audiences/${id}`);
+    assert.equal(body["state"], "live");
+  });
+
+  it("is refused where the feed has entries: it told the end of an audience that may come back", async () => {
+    const into = await target().workspace();
+    const id = await createAudience(into, "everybody", {});
+    await into.send("DELETE", `/v1/audiences/${id}`);
+    await target().service.keeper!.rest();
+    const refused = await into.send("POST", "/v1/imports");
+    assert.deepEqual([refused.status, refused.body["stands"]], [409, ["feed"]]);
+  });
+
   it("whose last lines come when it has ended has all profiles judged again", async () => {
     const into = await target().workspace();
     await into.send("POST", "/v1/imports");
