@@ -40,7 +40,7 @@ export function startKeeper(parts: Parts): Keeper {
     createBackfillTask({ ...backends, complete: completeOf(parts), log, now: parts.now }),
     createErasureTask({ ...services, purge, log }),
     createTallyTask({ ...backends, log }),
-    createAudienceTask({ ...services, marks: backends.marks, log }),
+    createAudienceTask({ ...services, marks: backends.marks, log, steady: parts.steady }),
     webhooks,
   ];
   const keeper = createKeeper({ tasks, log, metrics: telemetry.metrics, now: machine });

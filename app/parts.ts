@@ -18,6 +18,8 @@ export interface Parts {
   readonly now: TimeOf;
   /** The machine's clock, which may go back; to ask it writes nothing. */
   readonly machine: () => number;
+  /** Milliseconds since whenever; never jumps. */
+  readonly steady: () => number;
   /** Whether what cannot be taken back may go by it. */
   readonly isClockSure: () => boolean;
   /** How far it is behind the installation's time. */

@@ -75,7 +75,7 @@ export interface Service {
 
 /** Opens, wires, listens. What was opened is closed again when a later step fails. */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, log, now = Date.now } = options;
+  const { config, log, now = Date.now, steady = () => performance.now() } = options;
   const lifecycle = createLifecycle(log);
   try {
     const telemetry = createTelemetry(VERSION);
@@ -92,7 +92,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const installation = await startClock({
       catalog: backends.catalog,
       machine: now,
-      steady: options.steady ?? (() => performance.now()),
+      steady,
       isShared: config.MONGODB_URL !== "",
       lifecycle,
       log,
@@ -107,6 +107,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       log,
       now: clock.now,
       machine: now,
+      steady,
       isClockSure: installation.isSure,
       clockBehindMs: installation.behindMs,
       backends,

@@ -132,8 +132,8 @@ function readsOf({ catalog, audiences, webhooks }: CatalogPorts): Reads {
       ),
     async *audiences({ workspaceId: workspace }) {
       // Their version is another one in each store.
-      const { version, audiences: standing, deleted, tallies, forgotten } = await audiences.audiences(workspace);
-      if (version !== NO_AUDIENCES.version) yield { workspace, audiences: standing, deleted, tallies, forgotten };
+      const { version, fence: _, ...set } = await audiences.audiences(workspace);
+      if (version !== NO_AUDIENCES.version) yield { workspace, ...set };
     },
     webhooks: ({ workspaceId }) =>
       pages(

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { lookAt, type Found } from "../../core/audience/look.js";
-import type { Audience } from "../../core/audience/audience.js";
+import type { Audience, AudienceSet } from "../../core/audience/audience.js";
 import { isEmptySeat, type Cause, type Judged } from "../../core/audience/seat.js";
+import { isNoted, noted } from "../../core/audience/times.js";
 import { isUnavailable } from "../../core/errors.js";
 import { newId, type ClaimId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { WalkedProfile } from "../../core/identity/pages.js";
@@ -38,7 +39,7 @@ export async function lookAtProfiles(
   const saved = await lookAt(
     {
       claim: (profileIds) => seats.claim(workspace, claim, profileIds),
-      rules: async () => compileAudiences(await services.audiences.audiences(workspace)),
+      rules: async () => compileAudiences(await notedSet(services, workspace, now)),
       judge: (profileIds, by: CompiledSet) => judgeAll(services, workspace, { profileIds, by, now }),
       save: (saves) => {
         isToPublish = saves.some(({ seat, entries }) => entries.length > 0 || isEmptySeat(seat));
@@ -51,6 +52,12 @@ export async function lookAtProfiles(
   // What a look left behind that died here comes with the next one, or with the round of a keeper.
   if (isToPublish) await publishAll(services, workspace);
   return saved;
+}
+
+/** Read after the claim, and noted before the save: whoever has all judged anew meanwhile sees one of the two. */
+async function notedSet({ audiences }: LookServices, workspace: WorkspaceId, now: number): Promise<AudienceSet> {
+  const set = await audiences.audiences(workspace);
+  return isNoted(set, now) ? set : audiences.changeAudiences(workspace, (current) => noted(current, now));
 }
 
 interface Asked {

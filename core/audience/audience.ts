@@ -32,8 +32,8 @@ export interface Audience {
 export interface Build {
   /** A fresh one for each rule. */
   readonly buildId: BuildId;
-  /** Of what it finds: `built` for a new audience, `rule` after a change. */
-  readonly cause: "built" | "rule";
+  /** Of what it finds: `built` for a new audience, `rule` after a change, `time` after a clock was wrong. */
+  readonly cause: "built" | "rule" | "time";
   /** Profiles up to here were judged. */
   readonly after: ProfileId | null;
   /** How many they were. */
@@ -70,17 +70,20 @@ export interface AudienceSet {
   readonly forgotten: readonly TallyId[];
   /** A fresh one with each change of a retention: a rule that was measured against an earlier one is measured again. */
   readonly fence?: FenceId;
+  /** The latest time by which a look judged them, to an hour, milliseconds since 1970; it is written before the look is saved. */
+  readonly judgedAt?: number;
 }
 
 /** All but the version. */
 export type AudienceBody = Omit<AudienceSet, "version">;
 
-export const bodyOf = ({ audiences, deleted, tallies, forgotten, fence }: AudienceBody): AudienceBody => {
-  return { audiences, deleted, tallies, forgotten, ...(fence !== undefined && { fence }) };
+export const bodyOf = ({ audiences, deleted, tallies, forgotten, fence, judgedAt }: AudienceBody): AudienceBody => {
+  const own = { ...(fence !== undefined && { fence }), ...(judgedAt !== undefined && { judgedAt }) };
+  return { audiences, deleted, tallies, forgotten, ...own };
 };
 
-/** What a change puts in the place of a set. The tallies follow the rules; a fence that is not named stays. */
-export type AudienceChange = Pick<AudienceSet, "audiences" | "deleted" | "fence">;
+/** What a change puts in the place of a set. The tallies follow the rules; a fence or a time that is not named stays. */
+export type AudienceChange = Pick<AudienceSet, "audiences" | "deleted" | "fence" | "judgedAt">;
 
 /** The set with one more. Ids of one moment may come here in another order than they were made in, and lists are read by id. */
 export const withAudience = (set: AudienceSet, audience: Audience): AudienceSet => ({

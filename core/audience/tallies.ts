@@ -6,6 +6,7 @@ import { formOf } from "../rule/form.js";
 import { talliesOf, type Tally } from "../rule/rule.js";
 import {
   AUDIENCES_MAX,
+  bodyOf,
   resolvedRules,
   type AudienceBody,
   type AudienceChange,
@@ -21,10 +22,8 @@ export const TALLIES_MAX = 50;
 export const LEAVING_MAX = 200;
 
 /** The tallies of a set whose audiences change so: those that a rule needs stand, and the others are still to be forgotten. */
-export function followTallies(
-  current: AudienceBody,
-  { audiences, deleted, fence = current.fence }: AudienceChange,
-): AudienceBody {
+export function followTallies(current: AudienceBody, change: AudienceChange): AudienceBody {
+  const { audiences, deleted } = change;
   const needed = new Map<string, Tally>();
   for (const rule of resolvedRules({ audiences }).values())
     for (const tally of talliesOf(rule)) if (!needed.has(formOf(tally))) needed.set(formOf(tally), tally);
@@ -48,7 +47,7 @@ export function followTallies(
   // Whoever makes one is refused, and nobody who deletes one.
   const isMore = audiences.length > current.audiences.length;
   if (isMore && audiences.length + deleted.length > AUDIENCES_MAX + LEAVING_MAX) throw tooManyLeave();
-  return { audiences, deleted, tallies, forgotten, ...(fence !== undefined && { fence }) };
+  return bodyOf({ ...current, ...change, tallies, forgotten });
 }
 
 const tooManyLeave = (): AppError =>

@@ -13,7 +13,7 @@ export interface AudienceStore extends Port {
   /**
    * Puts what `change` makes of them in their place under a fresh version, in one step, and answers it. `change` may be asked again;
    * nothing changes if it throws, and what it threw is thrown. It answers null to change nothing. The tallies follow the rules: one that is
-   * needed anew begins under a fresh id, and one that no rule needs is to be forgotten. A fence that is not named stays. Throws `mismatch` when there would be too many.
+   * needed anew begins under a fresh id, and one that no rule needs is to be forgotten. A fence or a time that is not named stays. Throws `mismatch` when there would be too many.
    * Throws `rate_limited` where a change adds a tally to be forgotten and more than 200 of these would wait, or adds an audience and there
    * would be more than 300 together with the deleted ones.
    */

@@ -67,6 +67,13 @@ export function windowsOf(
   return "tally" in rule ? [{ schemaId: rule.tally.schemaId, within: rule.within }] : [];
 }
 
+/** Whether time alone may change what the rule says of somebody. */
+export function isTimed(rule: Rule): boolean {
+  if (rule.kind === "not") return isTimed(rule.part);
+  if ("parts" in rule) return rule.parts.some(isTimed);
+  return rule.kind === "field" ? "offset" in rule.test : rule.within !== null;
+}
+
 /** The namespaces whose identifiers the rule itself looks at. */
 export function namespacesOf(rule: WrittenRule): readonly string[] {
   if (rule.kind === "not") return namespacesOf(rule.part);

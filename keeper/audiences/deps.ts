@@ -12,6 +12,8 @@ export interface AudienceDeps extends LookServices {
   readonly movements: Pick<Movements, "moved" | "clearMoved">;
   /** Milliseconds since 1970. */
   readonly now: (workspace: WorkspaceId) => number;
+  /** Milliseconds that no clock sets back. */
+  readonly steady?: () => number;
 }
 
 /** Profiles that are looked at together. */

@@ -8,6 +8,7 @@ import { buildPage } from "./build.js";
 import { endDeleted } from "./deleted.js";
 import type { AudienceDeps } from "./deps.js";
 import { createDueLooks } from "./due.js";
+import { createAheadLooks } from "./judged-ahead.js";
 import { createMarkLooks, type Turn } from "./marks.js";
 import { createMovedLooks } from "./moved.js";
 import { createParking } from "./parking.js";
@@ -29,6 +30,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   const lookAtMoved = createMovedLooks(deps);
   const marked = createMarkLooks(deps, pauses, marking, lookAtMoved);
   const dueLooks = createDueLooks(deps);
+  const aheadLooks = createAheadLooks(deps);
   const [dueOrWaits, builtOrWaits] = [createDamageWaits(deps.log, UNTIMED), createDamageWaits(deps.log, UNBUILT)];
   /** Some profiles may not be looked at yet. */
   let isPaused = false;
@@ -66,10 +68,11 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     if (await deps.catalog.isImporting(workspace)) return hasMoved;
     await publishAll(deps, workspace);
     const isDue = await dueOrWaits(workspace, () => lookAtDue(workspace));
+    const isBegun = await aheadLooks(workspace, set);
     const isBuilding = await builtOrWaits(workspace, () => buildPage(deps, workspace, set));
     const isEnding = await endDeleted(deps, workspace, set);
     if (isBuilding === true || isEnding) round.isLate = true;
-    return hasMoved || isDue === true || isBuilding === true || isEnding;
+    return hasMoved || isDue === true || isBegun || isBuilding === true || isEnding;
   };
 
   const away = (): unknown => marking.away() ?? tending.away();

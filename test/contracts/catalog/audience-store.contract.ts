@@ -90,6 +90,17 @@ export const audienceStoreContract: Contract<AudienceStore> = {
     assert.equal((await port.audiences(workspace)).fence, next);
   },
 
+  "keeps the time of the looks that was named last": async ({ port }) => {
+    const workspace = newWorkspace();
+    const put = await port.changeAudiences(workspace, () => ({ ...only(anAudience("a")), judgedAt: 7 }));
+    assert.deepEqual([put.judgedAt, (await port.audiences(workspace)).judgedAt], [7, 7]);
+    assert.equal((await port.changeAudiences(workspace, () => only())).judgedAt, 7);
+    assert.equal((await port.changeTallies(workspace, ({ tallies }) => ({ tallies, forgotten: [] }))).judgedAt, 7);
+    await port.changeAudiences(workspace, () => ({ ...only(), judgedAt: 5 }));
+    assert.equal((await port.audiences(workspace)).judgedAt, 5);
+    assert.equal((await port.audiences(newWorkspace())).judgedAt, undefined);
+  },
+
   "changes nothing when the change answers null or throws, and throws what it threw": async ({ port }) => {
     const workspace = newWorkspace();
     const put = await port.changeAudiences(workspace, () => only(anAudience("a")));

@@ -4,18 +4,10 @@ import type { SchemaId } from "../../../core/ids.js";
 import type { SeenEvent } from "../../../core/rule/events.js";
 import { compileRule, type EventCondition, type EventsOf } from "../../../core/rule/judge.js";
 import { compileNeeds } from "../../../core/rule/needs.js";
-import { parseRule } from "../../../core/rule/parse.js";
-import { resolveRule } from "../../../core/rule/resolve.js";
 import type { Rule } from "../../../core/rule/rule.js";
 import { createListener, eventsOf, wantedOf } from "../../../core/rule/told.js";
 import { createRandom, SEED, type Random } from "../../support/random/random.js";
-import { rowsOf, subjectOf, VOCABULARY } from "./rules.js";
-
-function parsed(given: unknown): Rule {
-  const found = parseRule(given, "rule", VOCABULARY);
-  assert.ok("rule" in found, JSON.stringify(found));
-  return resolveRule(found.rule, () => null)!;
-}
+import { parsedOf, rowsOf, subjectOf } from "./rules.js";
 
 /** What was read for these conditions, and nothing else. */
 function readFor(needs: readonly EventCondition[], all: readonly SeenEvent[], now: number): EventsOf {
@@ -29,7 +21,7 @@ function readFor(needs: readonly EventCondition[], all: readonly SeenEvent[], no
 
 const events = (atLeast: number) => ({ $events: { schema_id: "order", at_least: atLeast } });
 const needed = (given: unknown, a: number) =>
-  compileNeeds(parsed(given))(subjectOf({ traits: { a } }, null), 0).map((one) => "atLeast" in one && one.atLeast);
+  compileNeeds(parsedOf(given))(subjectOf({ traits: { a } }, null), 0).map((one) => "atLeast" in one && one.atLeast);
 
 describe("What a rule needs to know of events", () => {
   it("is what the rest of it leaves open", () => {
@@ -44,7 +36,7 @@ describe("What a rule needs to know of events", () => {
   it("leaves what was not read open, so that nothing else is taken to last longer than it does", () => {
     const now = Date.UTC(2026, 0, 10);
     const seen = { last_seen: instantOf(now - 86_400_000) };
-    const rule = parsed({
+    const rule = parsedOf({
       $and: [
         { $or: [{ last_seen: { $gte: { $now: "-7d" } } }, { $not: events(1) }] },
         { $events: { schema_id: "order", sum: "total", is: { $gte: 0 } } },
@@ -64,7 +56,7 @@ describe("What a rule needs to know of events", () => {
     const now = Date.UTC(2026, 0, 10);
     let saved = 0;
     for (let n = 0; n < 5_000; n += 1) {
-      const rule = parsed(aRule(random, 3));
+      const rule = parsedOf(aRule(random, 3));
       const all = Array.from({ length: random.below(6) }, (): SeenEvent => ({
         schemaId: random.pick(["order", "visit"]) as SchemaId,
         effectiveTs: instantOf(now - random.below(10) * 86_400_000),

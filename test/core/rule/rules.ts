@@ -5,7 +5,7 @@ import { countingOf, rowIn, type Row, type SeenEvent } from "../../../core/rule/
 import { compileRule, type Judge, type Subject } from "../../../core/rule/judge.js";
 import { parseRule } from "../../../core/rule/parse.js";
 import { resolveRule } from "../../../core/rule/resolve.js";
-import type { Tally } from "../../../core/rule/rule.js";
+import type { Rule, Tally } from "../../../core/rule/rule.js";
 import type { AudienceWords, Vocabulary } from "../../../core/rule/vocabulary.js";
 import type { Scalar } from "../../../core/profile/facet.js";
 import { createWords } from "../../../core/schema/words.js";
@@ -51,13 +51,15 @@ export const VOCABULARY: Vocabulary = {
   audience: (audienceId) => AUDIENCES[audienceId] ?? null,
 };
 
-export function ruleOf(given: unknown): Judge {
+export function parsedOf(given: unknown): Rule {
   const parsed = parseRule(given, "rule", VOCABULARY);
   assert.ok("rule" in parsed, JSON.stringify(parsed));
   const rule = resolveRule(parsed.rule, () => null);
   assert.ok(rule !== null);
-  return compileRule(rule);
+  return rule;
 }
+
+export const ruleOf = (given: unknown): Judge => compileRule(parsedOf(given));
 
 export const errorsOf = (given: unknown) => {
   const parsed = parseRule(given, "rule", VOCABULARY);

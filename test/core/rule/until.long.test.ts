@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { instantOf } from "../../../core/event/time.js";
 import type { SchemaId } from "../../../core/ids.js";
 import type { SeenEvent } from "../../../core/rule/events.js";
-import type { Subject } from "../../../core/rule/judge.js";
+import { compileRule, type Subject } from "../../../core/rule/judge.js";
+import { isTimed } from "../../../core/rule/rule.js";
 import { createRandom, runsOf, SEED, type Random } from "../../support/random/random.js";
-import { ruleOf, subjectOf } from "./rules.js";
+import { parsedOf, ruleOf, subjectOf } from "./rules.js";
 
 const START = Date.UTC(2026, 0, 10);
 const MINUTE = 60_000;
@@ -64,7 +65,8 @@ describe("until", () => {
     let [changes, timeless, instants] = [0, 0, 0];
     for (let n = 0; n < RULES; n += 1) {
       const [given, subject] = [aRule(random, 2), aSubject(random)];
-      const judge = ruleOf(given);
+      const rule = parsedOf(given);
+      const [judge, mayChange] = [compileRule(rule), isTimed(rule)];
       // Each minute, and the milliseconds beside it: there is where anything changes.
       const steps = Array.from(
         { length: 4 * SPAN * 3 },
@@ -78,6 +80,7 @@ describe("until", () => {
         if (now < promised.until) assert.equal(is, promised.is, JSON.stringify({ n, given, now, promised }));
         if (is !== promised.is) changes += 1;
         if (until === Infinity) timeless += 1;
+        if (!mayChange) assert.equal(until, Infinity, JSON.stringify({ n, given, now, until }));
         promised = { is, until };
       }
     }
