@@ -29,7 +29,8 @@ export function createFeedRetention({ seats, days, now }: FeedRetentionDeps): Ta
       // It counts as done before it is tended: one that fails must not hold up the others in the next piece.
       const workspace = ahead.shift();
       if (workspace === undefined) return BETWEEN_WALKS_MS;
-      if (await seats.trim(workspace, now(workspace) - days * DAY_MS, ENTRIES_PER_PIECE)) ahead.unshift(workspace);
+      const at = now(workspace);
+      if (await seats.trim(workspace, at - days * DAY_MS, ENTRIES_PER_PIECE, at)) ahead.unshift(workspace);
       return 0;
     },
   };

@@ -8,6 +8,17 @@ export const ENTRY_TYPES = [
   "profile_erased",
 ] as const satisfies readonly Entry["type"][];
 
+/** The times of entries in their order; those from after `now` have that of the next one that is not, behind the last of them `next`. */
+export function believedTimes(times: readonly number[], now: number, next: number): readonly number[] {
+  const believed: number[] = [];
+  let later = next;
+  for (const at of times.toReversed()) {
+    if (at <= now) later = at;
+    believed.push(later);
+  }
+  return believed.toReversed();
+}
+
 /** Which entries somebody wants; null: all. */
 export interface EntryFilter {
   readonly audienceIds: readonly AudienceId[] | null;

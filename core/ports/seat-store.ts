@@ -70,9 +70,9 @@ export interface SeatStore extends Port {
   sizes(workspace: WorkspaceId): Promise<Sizes>;
   /**
    * Forgets the oldest entries, about so many, up to the first that is not from before the time, and never the last one; answers whether
-   * there are more.
+   * there are more. Those from after `now` are as old as the next one that is not: a clock that was wrong wrote them.
    */
-  trim(workspace: WorkspaceId, before: number, limit: number): Promise<boolean>;
+  trim(workspace: WorkspaceId, before: number, limit: number, now?: number): Promise<boolean>;
   /** The workspaces whose feed has entries, also those that never had an audience. By id, after `page.after`. */
   feeds(page: Page<WorkspaceId>): Promise<readonly WorkspaceId[]>;
 }

@@ -14,8 +14,8 @@ describe("Retention of the feed", () => {
     const task = createFeedRetention({
       seats: {
         feeds: async ({ after }) => workspaces.filter((one) => after === null || one > after),
-        trim: async (workspace, before) => {
-          calls.push(`${workspaces.indexOf(workspace)} ${before / DAY_MS}`);
+        trim: async (workspace, before, _limit, now) => {
+          calls.push(`${workspaces.indexOf(workspace)} ${before / DAY_MS} ${now! / DAY_MS}`);
           return workspace === workspaces[0] && (left -= 1) > 0;
         },
       },
@@ -23,10 +23,10 @@ describe("Retention of the feed", () => {
       now: (workspace) => (workspaces.indexOf(workspace) + 100) * DAY_MS,
     });
     while ((await task.step()) === 0);
-    assert.deepEqual(calls, ["0 70", "0 70", "1 71"]);
+    assert.deepEqual(calls, ["0 70 100", "0 70 100", "1 71 101"]);
     left = 1;
     assert.equal(await task.step(), 0);
-    assert.equal(calls.at(-1), "0 70");
+    assert.equal(calls.at(-1), "0 70 100");
   });
 
   it("goes on with the others when a workspace fails, and comes back to it in the next walk", async () => {

@@ -1,3 +1,4 @@
+import { believedTimes } from "../../../core/audience/feed.js";
 import { sizesAfter, type Entry } from "../../../core/audience/seat.js";
 import type { Database, Tables } from "../../../core/database.js";
 import type { AudienceId, WorkspaceId } from "../../../core/ids.js";
@@ -48,6 +49,7 @@ export function createFeed(database: Database, session: Session): Feed {
   const claimOrigin = database.prepare("INSERT OR IGNORE INTO feed_origins (ws, origin, seq) VALUES (?, ?, ?)");
   const select = database.prepare("SELECT seq, entry FROM feed WHERE ws = ? AND seq > ? ORDER BY seq LIMIT ?");
   const oldest = database.prepare("SELECT seq, at FROM feed WHERE ws = ? ORDER BY seq LIMIT ?");
+  const believed = database.prepare("SELECT at FROM feed WHERE ws = ? AND seq > ? AND at <= ? ORDER BY seq LIMIT 1");
   const trim = database.prepare("DELETE FROM feed WHERE ws = ? AND seq < ?");
   const trimOrigins = database.prepare("DELETE FROM feed_origins WHERE ws = ? AND seq < ?");
   // By an index of small rows: a damaged page of the table would end this list for all.
@@ -86,16 +88,23 @@ export function createFeed(database: Database, session: Session): Feed {
         };
       }),
     sizes: (workspace) => session.read(() => stateOf(uuidBytes(workspace))),
-    trim: (workspace, before, limit) =>
+    trim: (workspace, before, limit, now = Infinity) =>
       session.write(() => {
         const ws = uuidBytes(workspace);
         const first = oldest.all([ws, limit + 1]) as unknown as readonly (readonly [seq: number, at: number])[];
-        const kept = first.findIndex(([, at], n) => at >= before || n === first.length - 1);
+        const [last, lastAt] = first.at(-1) ?? [0, 0];
+        const next = lastAt <= now ? lastAt : ((believed.get([ws, last, now])?.[0] as number | undefined) ?? Infinity);
+        const times = believedTimes(
+          first.map(([, at]) => at),
+          now,
+          next,
+        );
+        const kept = times.findIndex((at, n) => at >= before || n === first.length - 1);
         if (kept <= 0) return false;
-        const [seq, at] = first[kept]!;
+        const [seq] = first[kept]!;
         trim.run([ws, seq]);
         trimOrigins.run([ws, seq]);
-        return kept === limit && at < before;
+        return kept === limit && times[kept]! < before;
       }),
     feeds: ({ limit, after }) =>
       session.read(() => {

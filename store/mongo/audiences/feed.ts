@@ -1,4 +1,5 @@
 import type { Collection } from "mongodb";
+import { believedTimes } from "../../../core/audience/feed.js";
 import type { Entry } from "../../../core/audience/seat.js";
 import type { AudienceId, WorkspaceId } from "../../../core/ids.js";
 import type { SeatStore } from "../../../core/ports/seat-store.js";
@@ -19,6 +20,8 @@ export interface ChunkDocument {
   readonly origins: readonly string[];
   readonly sizes: readonly (readonly [AudienceId, number])[];
 }
+
+type Numbers = Pick<ChunkDocument, "last" | "at">;
 
 /** What was told once must not be taken back, with its numbers going to other entries. */
 const MAJORITY = { readConcern: { level: "majority" } } as const;
@@ -52,6 +55,13 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
     const { last: end } = lasts.find(({ last }) => last >= enough) ?? lasts.at(-1)!;
     const options = { sort: { last: 1 }, projection: { first: 1, entries: 1 }, ...MAJORITY } as const;
     return session.call(() => chunks.find({ ws, last: { $gt: after, $lte: end } }, options).toArray());
+  };
+  /** The time of the first chunk from there on that is not from after `now`; Infinity if there is none. */
+  const believedAfter = async (ws: WorkspaceId, from: Numbers | undefined, now: number): Promise<number> => {
+    if (from === undefined || from.at <= now) return from?.at ?? Infinity;
+    const filter = { ws, last: { $gt: from.last }, at: { $lte: now } };
+    const options = { sort: { last: 1 }, projection: { at: 1 } } as const;
+    return (await session.call(() => chunks.findOne(filter, options)))?.at ?? Infinity;
   };
   const stepsOf = (workspace: WorkspaceId): AppendSteps => ({
     head: async () => {
@@ -94,14 +104,19 @@ export async function createFeed(chunks: Collection<ChunkDocument>, session: Ses
       const head = await headOf(workspace, MAJORITY);
       return { sizes: new Map(head?.sizes), head: head?.last ?? 0 };
     },
-    trim: async (workspace, before, limit) => {
-      const options = { sort: { last: 1 }, limit: limit + 1, projection: { at: 1 } } as const;
+    trim: async (workspace, before, limit, now = Infinity) => {
+      const options = { sort: { last: 1 }, limit: limit + 1, projection: { at: 1, last: 1 } } as const;
       const first = await session.call(() => chunks.find({ ws: workspace }, options).toArray());
-      const kept = first.findIndex(({ at }, n) => at >= before || n === first.length - 1);
+      const times = believedTimes(
+        first.map(({ at }) => at),
+        now,
+        await believedAfter(workspace, first.at(-1), now),
+      );
+      const kept = times.findIndex((at, n) => at >= before || n === first.length - 1);
       if (kept <= 0) return false;
       const ids = first.slice(0, kept).map(({ _id }) => _id);
       await session.call(() => chunks.deleteMany({ _id: { $in: ids }, ws: workspace }));
-      return kept === limit && first[kept]!.at < before;
+      return kept === limit && times[kept]! < before;
     },
     feeds: async ({ limit, after }) => {
       const found: WorkspaceId[] = [];

@@ -28,6 +28,30 @@ export const feedPages: Contract<SeatStore> = {
     assert.ok(oldest <= 2, `${oldest}`);
   },
 
+  "forgets entries from after now with the next one that is not, and keeps them as long as there is none": async ({
+    port,
+  }) => {
+    const workspace = newWorkspace();
+    const append = async (...times: readonly number[]): Promise<void> => {
+      for (const at of times) await port.append(workspace, newProfile(), [erased(newProfile(), at)]);
+    };
+    const keptAfter = async (before: number, now: number): Promise<readonly number[]> => {
+      while (await port.trim(workspace, before, 2, now));
+      const { entries, oldest } = await port.feed(workspace, 0, 100);
+      assert.equal(oldest, entries[0]!.seq);
+      return entries.map(({ entry }) => entry.at);
+    };
+    await append(1, 90, 91, 92, 93, 94, 2, 95, 10);
+    assert.deepEqual(await keptAfter(0, 50), [1, 90, 91, 92, 93, 94, 2, 95, 10]);
+    assert.deepEqual(await keptAfter(2, 50), [90, 91, 92, 93, 94, 2, 95, 10]);
+    assert.deepEqual(await keptAfter(3, 50), [95, 10]);
+    await append(11, 96, 97, 98, 99);
+    assert.deepEqual(await keptAfter(11, 50), [11, 96, 97, 98, 99]);
+    assert.deepEqual(await keptAfter(12, 50), [96, 97, 98, 99]);
+    assert.deepEqual(await keptAfter(50, 60), [96, 97, 98, 99], "none says yet how old they are");
+    assert.deepEqual(await keptAfter(98, 200), [98, 99]);
+  },
+
   "appends entries of an origin again once the last of them is forgotten, and not before": async ({ port, reopen }) => {
     const [workspace, neighbour, a, b] = [newWorkspace(), newWorkspace(), newProfile(), newProfile()];
     for (const one of [workspace, neighbour]) {

@@ -96,6 +96,7 @@ export const SERVED_BY: Readonly<Record<string, Readonly<Record<string, string>>
     "_id range; sort _id+": "_id_",
     "_id, sizes size, ws": "_id_",
     "_id, ws": "_id_",
+    "at range, last range, ws; sort last+": "numbers",
     "last range, ws; sort last+": "numbers",
     "origins in, ws": "origins",
     "ws range; sort ws+ last+": "numbers",
