@@ -19,18 +19,21 @@ export type LookServices = Pick<
 
 /** They are read together, mostly in a few calls: the embedded store answers at once, and more in one turn would hold up everybody. */
 const AT_ONCE = 8;
+/** After a call that took longer, they are read one by one: one of them may have very many events. */
+const SLOW_MS = 25;
 /** What cannot be read now is looked at again after so long. */
 const UNREAD_MS = 300_000;
 
 /**
  * Judges the profiles by the audiences of the workspace, and puts what was found into their seats and into the feed. Answers those that
- * are done; of the others somebody else began a look meanwhile.
+ * are done; of the others somebody else began a look meanwhile, or the time was over (`until`, of `performance.now()`).
  */
 export async function lookAtProfiles(
   services: LookServices,
   workspace: WorkspaceId,
   causes: ReadonlyMap<ProfileId, Cause>,
   now: number,
+  until = Infinity,
 ): Promise<ReadonlySet<ProfileId>> {
   if (causes.size === 0) return new Set();
   const { seats } = services;
@@ -40,7 +43,7 @@ export async function lookAtProfiles(
     {
       claim: (profileIds) => seats.claim(workspace, claim, profileIds),
       rules: async () => compileAudiences(await notedSet(services, workspace, now)),
-      judge: (profileIds, by: CompiledSet) => judgeAll(services, workspace, { profileIds, by, now }),
+      judge: (profileIds, by: CompiledSet) => judgeAll(services, workspace, { profileIds, by, now, until }),
       save: (saves) => {
         isToPublish = saves.some(({ seat, entries }) => entries.length > 0 || isEmptySeat(seat));
         return seats.save(workspace, claim, saves);
@@ -64,19 +67,24 @@ interface Asked {
   readonly profileIds: readonly ProfileId[];
   readonly by: CompiledSet;
   readonly now: number;
+  readonly until?: number;
 }
 
-/** In order. Writes nothing. */
+/** In order, as many as there is time for, at least some. Writes nothing. */
 export async function judgeAll(
   services: LookServices,
   workspace: WorkspaceId,
-  { profileIds, by, now }: Asked,
+  { profileIds, by, now, until = Infinity }: Asked,
 ): Promise<readonly Found[]> {
   const found: Found[] = [];
-  for (let at = 0; at < profileIds.length; at += AT_ONCE) {
-    if (at > 0) await nextTurn();
-    const some = profileIds.slice(at, at + AT_ONCE);
+  let atOnce = AT_ONCE;
+  while (found.length < profileIds.length) {
+    const begunAt = performance.now();
+    if (found.length > 0 && begunAt >= until) break;
+    if (found.length > 0) await nextTurn();
+    const some = profileIds.slice(found.length, found.length + atOnce);
     found.push(...(await judgeSome(services, workspace, { profileIds: some, by, now })));
+    atOnce = performance.now() - begunAt > SLOW_MS ? 1 : AT_ONCE;
   }
   return found;
 }
@@ -84,7 +92,7 @@ export async function judgeAll(
 async function judgeSome(
   services: LookServices,
   workspace: WorkspaceId,
-  { profileIds, by, now }: Asked,
+  { profileIds, by, now }: Omit<Asked, "until">,
 ): Promise<readonly Found[]> {
   const met = await services.identity.resolveAll(workspace, profileIds, wholeMax(services));
   const found = new Map<ProfileId, Found>();
@@ -110,7 +118,7 @@ async function judgeOpen(
   services: LookServices,
   workspace: WorkspaceId,
   some: readonly WalkedProfile[],
-  { by, now }: Omit<Asked, "profileIds">,
+  { by, now }: Omit<Asked, "profileIds" | "until">,
 ): Promise<readonly FoundOf[]> {
   const [first, ...more] = some;
   if (first === undefined) return [];

@@ -14,7 +14,7 @@ export interface LookSteps<Rules> {
   readonly claim: (profileIds: readonly ProfileId[]) => Promise<readonly Seat[]>;
   /** The rules as they stand then. */
   readonly rules: () => Promise<Rules>;
-  /** The profiles as they stand then, in order. */
+  /** The profiles as they stand then, in order; only the first of them where the time is over. */
   readonly judge: (profileIds: readonly ProfileId[], rules: Rules) => Promise<readonly Found[]>;
   /** Answers, in order, whether the claim still stood. */
   readonly save: (
@@ -25,7 +25,7 @@ export interface LookSteps<Rules> {
 /**
  * Judges profiles and puts what was found into their seats: claim, read, save. All is read after the claim, so whatever is saved under a
  * claim that still stands is no older than what any other look found. Answers the profiles that were saved; of the others somebody else
- * began a look meanwhile.
+ * began a look meanwhile, or there was no time for them.
  */
 export async function lookAt<Rules>(
   steps: LookSteps<Rules>,
@@ -38,7 +38,8 @@ export async function lookAt<Rules>(
     seats.map(({ profileId }) => profileId),
     rules,
   );
-  const saved = await steps.save(seats.map((seat, n) => saveOf(seat, found[n]!, causes.get(seat.profileId)!, at)));
+  const saves = found.map((one, n) => saveOf(seats[n]!, one, causes.get(seats[n]!.profileId)!, at));
+  const saved = await steps.save(saves);
   return new Set(seats.flatMap(({ profileId }, n) => (saved[n] === true ? [profileId] : [])));
 }
 

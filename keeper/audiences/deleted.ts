@@ -4,7 +4,7 @@ import { originOf, type Cause, type Entry } from "../../core/audience/seat.js";
 import type { AudienceId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import { describeError } from "../../core/log.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
-import { lookPastDamage, unlessDamaged } from "./past-damage.js";
+import { lookPastDamage, unlessDamaged, type Looked } from "./past-damage.js";
 
 const CHANGED: Cause = "changed";
 
@@ -65,20 +65,26 @@ async function lookAtMembers(
   for (let after: ProfileId | null = null; ;) {
     const members = (await unlessDamaged(damages, () => page(after)))?.map(({ profileId }) => profileId) ?? [];
     if (members.length === 0) return false;
-    if (await lookAt(deps, workspace, members, damages)) return true;
+    // Behind those that cannot be read, however long that took, others may stand who can.
+    for (let open: readonly ProfileId[] = members; open.length > 0;) {
+      const looked = await lookAt(deps, workspace, open, damages);
+      if (open.some((profileId) => isDone(looked.get(profileId)!))) return true;
+      open = open.filter((profileId) => looked.get(profileId) === "left");
+    }
     after = members.at(-1)!;
   }
 }
 
-/** Whether one of them was looked at. One that cannot be read holds up none of the others. */
-async function lookAt(
+const isDone = (how: Looked): boolean => how === "saved" || how === "lost";
+
+/** One that cannot be read holds up none of the others. */
+function lookAt(
   deps: AudienceDeps,
   workspace: WorkspaceId,
   profileIds: readonly ProfileId[],
   damages: unknown[],
   isWhole = false,
-): Promise<boolean> {
+): Promise<ReadonlyMap<ProfileId, Looked>> {
   const causes = new Map(profileIds.map((profileId) => [profileId, CHANGED]));
-  const looked = await lookPastDamage(deps, workspace, causes, { tell: (_, error) => damages.push(error), isWhole });
-  return [...looked.values()].some((how) => how !== "damaged");
+  return lookPastDamage(deps, workspace, causes, { tell: (_, error) => damages.push(error), isWhole });
 }

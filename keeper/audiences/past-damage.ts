@@ -102,7 +102,7 @@ export async function lookPastDamage(
     const fitting = Math.floor(PORTION_MS / (pace.get(workspace) ?? PORTION_MS));
     const portion = all.slice(at, at + Math.min(PORTION_MAX, Math.max(1, fitting)));
     const begunAt = performance.now();
-    for (const one of await lookAtPortion(deps, workspace, portion, options)) looked.set(...one);
+    for (const one of await lookAtPortion(deps, workspace, portion, { ...options, end })) looked.set(...one);
     pace.set(workspace, (performance.now() - begunAt) / portion.length);
     at += portion.length;
   }
@@ -113,15 +113,17 @@ async function lookAtPortion(
   deps: AudienceDeps,
   workspace: WorkspaceId,
   portion: readonly [ProfileId, Cause][],
-  { tell, isBuild = false }: PastOptions,
+  { tell, isBuild = false, end }: PastOptions & { readonly end: number },
 ): Promise<readonly (readonly [ProfileId, Looked])[]> {
   const told =
     tell ??
     ((profileId: ProfileId, error: unknown) =>
       deps.log.error({ workspace, profileId, ...describeError(error) }, "a damaged profile stays in its audiences"));
   const look = async (some: readonly [ProfileId, Cause][]): Promise<readonly [ProfileId, Looked][]> => {
-    const saved = await lookAtProfiles(deps, workspace, new Map(some), deps.now(workspace));
-    return some.map(([profileId]) => [profileId, saved.has(profileId) ? "saved" : "lost"]);
+    const saved = await lookAtProfiles(deps, workspace, new Map(some), deps.now(workspace), end);
+    // Where the time was over, perhaps because of that.
+    const other = performance.now() < end ? "lost" : "left";
+    return some.map(([profileId]) => [profileId, saved.has(profileId) ? "saved" : other]);
   };
   const passOver = ([profileId]: readonly [ProfileId, Cause], error: unknown): [ProfileId, Looked] => {
     if (error instanceof DamagedPlace && (isBuild || error.of === "feed")) throw error;

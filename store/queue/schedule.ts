@@ -121,7 +121,8 @@ export function createSchedule<Item extends Waiting>({ batchMax, takesSuspects }
     const stoodMs = time - standsSince!;
     standsSince = null;
     othersGoUntil = time + stoodMs;
-    if (restsUntil !== null) suspects.tried(workspace, restsUntil, time + REST_TIMES * stoodMs);
+    if (restsUntil === null) suspects.answered(workspace, time);
+    else suspects.tried(workspace, time, { until: restsUntil, othersMs: REST_TIMES * stoodMs });
   };
   const hold = (item: Item): void => {
     if (item.dueAt > now()) later.push(item);

@@ -8,13 +8,13 @@ export interface Suspects<Item> {
   /** Of those that may go, the one with the fewest crashes; ask only if `canGo`. */
   next(time: number): Item;
   /**
-   * One that went alone was postponed: those of its workspace wait until that time. Others whose workspace had a batch handled lately pass
-   * them; the rest wait for `othersUntil`, because their dependencies may be the same.
+   * One that went alone was postponed: those of its workspace wait until that time, and longer than others. Others of whose workspace
+   * something was handled lately pass them; the rest wait for `othersMs`, because their dependencies may be the same.
    */
-  tried(workspace: string, until: number, othersUntil: number): void;
+  tried(workspace: string, time: number, waits: { readonly until: number; readonly othersMs: number }): void;
   /** A batch of the workspace was postponed that held up no others: its suspects need not be tried until that time, unless it answers. */
   away(workspace: string, until: number): void;
-  /** A batch of the workspace was handled. */
+  /** A batch of the workspace was handled, or one that went alone. */
   answered(workspace: string, time: number): void;
   /** Whether something of the workspace was postponed, and it is not time for the next try. */
   rests(workspace: string, time: number): boolean;
@@ -37,6 +37,13 @@ interface Rest<Item> {
 const ANSWERED_MS = 10_000;
 const ANSWERS_MAX = 10_000;
 const LONG_MS = 1_000;
+/**
+ * When the others may go again, the workspace that was tried still rests, half as long as they did: else it would be the first again, and
+ * they would wait anew. Where they had to wait elsewhere, from which they come back every ten seconds, so long, and twice as long after each try.
+ */
+const BEHIND_OTHERS = 0.5;
+const BEHIND_OTHERS_MS = 20_000;
+const DOUBLED_MAX = 2;
 
 export function createSuspects<
   Item extends { readonly workspace: string; readonly crashes: number },
@@ -46,6 +53,8 @@ export function createSuspects<
   const resting = new Map<string, Rest<Item>>();
   const ends = createDueHeap<{ readonly workspace: string; readonly dueAt: number }>();
   const answers = new Map<string, number>();
+  /** How often one of them was tried in vain, since something of the workspace was handled. */
+  const vain = new Map<string, number>();
   let othersUntil = 0;
 
   const line = (item: Item): void => {
@@ -95,14 +104,19 @@ export function createSuspects<
       return firstAt(time) >= 0;
     },
     next: (time) => ready.splice(firstAt(time), 1)[0]!,
-    tried: (workspace, until, others) => {
-      rest(workspace, until, true);
-      othersUntil = others;
+    tried: (workspace, time, { until, othersMs }) => {
+      const before = vain.get(workspace) ?? 0;
+      if (vain.size === ANSWERS_MAX) vain.clear();
+      vain.set(workspace, before + 1);
+      const longMs = BEHIND_OTHERS_MS * 2 ** Math.min(before, DOUBLED_MAX);
+      othersUntil = time + othersMs;
+      rest(workspace, Math.max(until, othersUntil + (othersMs > LONG_MS ? longMs : BEHIND_OTHERS * othersMs)), true);
     },
     away: (workspace, until) => rest(workspace, until, false),
     answered: (workspace, time) => {
       if (answers.size === ANSWERS_MAX) answers.clear();
       answers.set(workspace, time);
+      vain.delete(workspace);
       const present = resting.get(workspace);
       if (present?.isTried === false) end(workspace, present);
     },

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Audience, AudienceSet } from "../../core/audience/audience.js";
 import type { Seat } from "../../core/audience/seat.js";
+import { AppError } from "../../core/errors.js";
 import { newId } from "../../core/ids.js";
 import type { AudienceId, BuildId, MarkId, MovedId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Mark } from "../../core/ports/mark-store.js";
@@ -33,12 +34,26 @@ interface Crowd {
   readonly notes?: readonly Moved[];
   readonly due?: readonly ProfileId[];
   readonly build?: Audience["build"];
+  /** Of a deleted audience. */
+  readonly members?: readonly ProfileId[];
+  /** It takes 130 ms until that is seen. */
+  readonly damaged?: ProfileId;
 }
 
 /** A look at one of `slow` takes 25 ms; a workspace of theirs, and any others that are marked. */
-function aCrowd(slowWorkspace: WorkspaceId, { slow, marks = [], notes = [], due = [], build = null }: Crowd) {
-  const open = { marks, notes, due };
-  let set = { version: "1", audiences: [anAudience(build)], deleted: [], tallies: [], forgotten: [] } as AudienceSet;
+function aCrowd(
+  slowWorkspace: WorkspaceId,
+  { slow, damaged, marks = [], notes = [], due = [], build = null, members = [] }: Crowd,
+) {
+  const open = { marks, notes, due, members };
+  const deleted = members.length === 0 ? [] : [newId<AudienceId>()];
+  let set = {
+    version: "1",
+    audiences: [anAudience(build)],
+    deleted,
+    tallies: [],
+    forgotten: [],
+  } as unknown as AudienceSet;
   const looked: ProfileId[] = [];
   let claims = 0;
   const isSlow = new Set(slow);
@@ -56,8 +71,11 @@ function aCrowd(slowWorkspace: WorkspaceId, { slow, marks = [], notes = [], due 
       clear: async (gone: readonly Mark[]) => (open.marks = open.marks.filter((mark) => !gone.includes(mark))),
     },
     identity: {
-      resolveAll: async (_: WorkspaceId, ids: readonly ProfileId[]) =>
-        ids.map((profileId) => ({ profileId, size: 1, members: null })),
+      // To judge them it asks for their members, too.
+      resolveAll: async (_: WorkspaceId, ids: readonly ProfileId[], membersMax: number) => {
+        if (membersMax !== 0) await sleep(ids.filter((id) => isSlow.has(id)).length * SLOW_MS);
+        return ids.map((profileId) => ({ profileId, size: 1, members: null }));
+      },
       walk: async (_: WorkspaceId, { limit, after }: { readonly limit: number; readonly after: ProfileId | null }) =>
         slow
           .toSorted()
@@ -73,17 +91,33 @@ function aCrowd(slowWorkspace: WorkspaceId, { slow, marks = [], notes = [], due 
     },
     seats: {
       claim: async (_: WorkspaceId, _claim: unknown, ids: readonly ProfileId[]) => {
-        looked.push(...ids);
         claims += 1;
-        await sleep(ids.filter((id) => isSlow.has(id)).length * SLOW_MS);
+        if (damaged !== undefined && ids.includes(damaged)) {
+          await sleep(130);
+          throw new AppError("damaged", "It cannot be read.");
+        }
         return ids.map((profileId): Seat => ({ profileId, memberships: [], due: null }));
       },
       save: async (_: WorkspaceId, _claim: unknown, saves: readonly { readonly seat: Seat }[]) => {
         const saved = new Set(saves.map(({ seat }) => seat.profileId));
+        looked.push(...saved);
         open.due = open.due.filter((profileId) => !saved.has(profileId));
+        open.members = open.members.filter((profileId) => !saved.has(profileId));
         return saves.map(() => true);
       },
       publish: async () => false,
+      claimed: async () => [],
+      append: async () => undefined,
+      members: async (
+        _: WorkspaceId,
+        _audience: AudienceId,
+        { limit, after }: { readonly limit: number; readonly after: ProfileId | null },
+      ) =>
+        open.members
+          .toSorted()
+          .filter((profileId) => after === null || profileId > after)
+          .slice(0, limit)
+          .map((profileId) => ({ profileId })),
       due: async (workspace: WorkspaceId, _at: number, { limit }: { readonly limit: number }) =>
         workspace === slowWorkspace ? open.due.slice(0, limit).map((profileId) => ({ profileId, at: 1 })) : [],
     },
@@ -107,7 +141,15 @@ function aCrowd(slowWorkspace: WorkspaceId, { slow, marks = [], notes = [], due 
     assert.equal(isOver(), true, "it is never over");
     return most;
   };
-  return { task, longest, open, looked, claims: () => claims, isBuilt: () => set.audiences[0]!.build === null };
+  return {
+    task,
+    longest,
+    open,
+    looked,
+    claims: () => claims,
+    isBuilt: () => set.audiences[0]!.build === null,
+    isEnded: () => set.deleted.length === 0,
+  };
 }
 
 /** Alone it would take 1.5 s. */
@@ -130,6 +172,18 @@ describe("Profiles whose looks take long", () => {
     assert.equal(new Set(looked).size, MANY + 1);
   });
 
+  it("hold up no other workspace either where they stand among many quick ones", async () => {
+    const slow = profilesOf(MANY);
+    const quick = profilesOf(PER_LOOK);
+    const marksOf = (ids: readonly ProfileId[]): readonly Mark[] => ids.map((uid, n) => markOf(heavy, uid, n));
+    const { longest, open } = aCrowd(heavy, { slow, marks: marksOf(quick) });
+    // The quick ones say nothing of the others.
+    await longest(() => open.marks.length === 0);
+    open.marks = marksOf(slow.flatMap((one, n) => [...quick.slice(4 * n, 4 * n + 4), one]));
+    const most = await longest(() => open.marks.length === 0);
+    assert.ok(most < STEP_MS, `${most} ms in one step`);
+  });
+
   it("are all looked at, each once, where one note names them", async () => {
     const slow = profilesOf(MANY);
     const notes: readonly Moved[] = [{ movedId: newId<MovedId>(), profileIds: slow, cause: "split" }];
@@ -150,6 +204,13 @@ describe("Profiles whose looks take long", () => {
     const { longest, isBuilt, looked } = aCrowd(heavy, { slow, build });
     assert.ok((await longest(isBuilt)) < STEP_MS);
     assert.deepEqual(looked.toSorted(), slow.toSorted());
+  });
+
+  it("keep no deleted audience where the first of its members is damaged", async () => {
+    const members = profilesOf(MANY).toSorted();
+    const { longest, open, isEnded } = aCrowd(heavy, { slow: [], members, damaged: members[0]! });
+    await longest(isEnded);
+    assert.deepEqual(open.members, [members[0]]);
   });
 
   it("are looked at rarely, however often they change", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createSuspects } from "../../store/queue/suspects.js";
 import { ALONE_FROM, crashesOnReturn, goesAlone, TOGETHER_MAX } from "../../store/queue/crashes.js";
 import { createSchedule, type Batch, type Waiting } from "../../store/queue/schedule.js";
 import { createRandom, runsOf, SEED, tell, type Random } from "../support/random/random.js";
@@ -109,5 +110,40 @@ describe("What processes die on", () => {
     assert.ok(!explored({ ...LAW, goesAlone: () => false }).isRight);
     assert.ok(!explored({ ...LAW, suspectsHeld: 2 }).isRight);
     assert.ok(!explored({ ...LAW, crashesOnReturn: (counted, returns) => counted + returns }).isRight);
+  });
+});
+
+describe("What goes alone", () => {
+  /** One of a workspace whose graph is away is tried, and postponed, at 0; what then goes at which time. */
+  const after = (tookMs: number, tries = 1) => {
+    const suspects = createSuspects<{ readonly workspace: string; readonly crashes: number }>();
+    const [away, quiet] = [
+      { workspace: "away", crashes: 2 },
+      { workspace: "quiet", crashes: 3 },
+    ];
+    let time = 0;
+    const next = (at: number): string | null => (suspects.canGo((time = at)) ? suspects.next(at).workspace : null);
+    for (let n = 0; n < tries; n += 1) {
+      suspects.add(away);
+      assert.equal(next(time + 1_000_000 * n), "away");
+      suspects.tried("away", time, { until: time + 4 * tookMs, othersMs: 4 * tookMs });
+    }
+    for (const one of [away, quiet]) suspects.add(one);
+    return (ms: number): string | null => next(Math.floor(time / 1_000_000) * 1_000_000 + ms);
+  };
+
+  it("of a workspace of which nothing else is handled has its turn before the next try of one that is away", () => {
+    const next = after(10_000);
+    assert.deepEqual([next(39_999), next(40_001), next(40_002), next(60_001)], [null, "quiet", null, "away"]);
+  });
+
+  it("has it also where the try was short, and then soon after it", () => {
+    const next = after(100);
+    assert.deepEqual([next(399), next(401), next(599), next(601)], [null, "quiet", null, "away"]);
+  });
+
+  it("rests longer after each try in vain", () => {
+    const next = after(10_000, 3);
+    assert.deepEqual([next(40_001), next(119_999), next(120_001)], ["quiet", null, "away"]);
   });
 });
