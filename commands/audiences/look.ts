@@ -24,16 +24,23 @@ const SLOW_MS = 25;
 /** What cannot be read now is looked at again after so long. */
 const UNREAD_MS = 300_000;
 
+export interface LookBounds {
+  /** Of `performance.now()`. */
+  readonly until?: number;
+  /** How long it took to judge one, or how long on average where several were read together. */
+  readonly took?: (profileId: ProfileId, ms: number) => void;
+}
+
 /**
  * Judges the profiles by the audiences of the workspace, and puts what was found into their seats and into the feed. Answers those that
- * are done; of the others somebody else began a look meanwhile, or the time was over (`until`, of `performance.now()`).
+ * are done; of the others somebody else began a look meanwhile, or the time was over.
  */
 export async function lookAtProfiles(
   services: LookServices,
   workspace: WorkspaceId,
   causes: ReadonlyMap<ProfileId, Cause>,
   now: number,
-  until = Infinity,
+  bounds: LookBounds = {},
 ): Promise<ReadonlySet<ProfileId>> {
   if (causes.size === 0) return new Set();
   const { seats } = services;
@@ -43,7 +50,7 @@ export async function lookAtProfiles(
     {
       claim: (profileIds) => seats.claim(workspace, claim, profileIds),
       rules: async () => compileAudiences(await notedSet(services, workspace, now)),
-      judge: (profileIds, by: CompiledSet) => judgeAll(services, workspace, { profileIds, by, now, until }),
+      judge: (profileIds, by: CompiledSet) => judgeAll(services, workspace, { profileIds, by, now, ...bounds }),
       save: (saves) => {
         isToPublish = saves.some(({ seat, entries }) => entries.length > 0 || isEmptySeat(seat));
         return seats.save(workspace, claim, saves);
@@ -67,14 +74,13 @@ interface Asked {
   readonly profileIds: readonly ProfileId[];
   readonly by: CompiledSet;
   readonly now: number;
-  readonly until?: number;
 }
 
 /** In order, as many as there is time for, at least some. Writes nothing. */
 export async function judgeAll(
   services: LookServices,
   workspace: WorkspaceId,
-  { profileIds, by, now, until = Infinity }: Asked,
+  { profileIds, by, now, until = Infinity, took }: Asked & LookBounds,
 ): Promise<readonly Found[]> {
   const found: Found[] = [];
   let atOnce = AT_ONCE;
@@ -84,7 +90,9 @@ export async function judgeAll(
     if (found.length > 0) await nextTurn();
     const some = profileIds.slice(found.length, found.length + atOnce);
     found.push(...(await judgeSome(services, workspace, { profileIds: some, by, now })));
-    atOnce = performance.now() - begunAt > SLOW_MS ? 1 : AT_ONCE;
+    const tookMs = performance.now() - begunAt;
+    for (const profileId of some) took?.(profileId, tookMs / some.length);
+    atOnce = tookMs > SLOW_MS ? 1 : AT_ONCE;
   }
   return found;
 }
@@ -92,7 +100,7 @@ export async function judgeAll(
 async function judgeSome(
   services: LookServices,
   workspace: WorkspaceId,
-  { profileIds, by, now }: Omit<Asked, "until">,
+  { profileIds, by, now }: Asked,
 ): Promise<readonly Found[]> {
   const met = await services.identity.resolveAll(workspace, profileIds, wholeMax(services));
   const found = new Map<ProfileId, Found>();
@@ -118,7 +126,7 @@ async function judgeOpen(
   services: LookServices,
   workspace: WorkspaceId,
   some: readonly WalkedProfile[],
-  { by, now }: Omit<Asked, "profileIds" | "until">,
+  { by, now }: Omit<Asked, "profileIds">,
 ): Promise<readonly FoundOf[]> {
   const [first, ...more] = some;
   if (first === undefined) return [];

@@ -59,11 +59,8 @@ export function createMarkLooks(
     { named, room }: { readonly named: readonly Named[]; readonly room: number },
   ): Promise<{ readonly noted: number; readonly done: readonly Mark[] }> => {
     const profiles = new Map(named.flatMap(({ profile }) => (profile === null ? [] : [[profile.profileId, profile]])));
-    const begunAt = performance.now();
     const { noted, open } = await lookAtMoved(workspace, { changed: [...profiles.keys()], room });
-    const looked = [...profiles.values()].filter(({ profileId }) => !open.has(profileId));
-    const tookMs = (performance.now() - begunAt) / looked.length;
-    for (const profile of looked) pauses.looked(workspace, profile, tookMs);
+    for (const profile of profiles.values()) if (!open.has(profile.profileId)) pauses.looked(workspace, profile);
     const isDone = ({ profile }: Named): boolean => profile === null || !open.has(profile.profileId);
     const done = named.filter(isDone).map(({ mark }) => mark);
     await deps.marks.clear(done);

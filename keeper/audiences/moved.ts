@@ -3,6 +3,7 @@ import type { MovedId, ProfileId, WorkspaceId } from "../../core/ids.js";
 import type { Moved } from "../../core/ports/movements.js";
 import { PER_LOOK, type AudienceDeps } from "./deps.js";
 import { lookPastDamage } from "./past-damage.js";
+import type { Pauses } from "./pauses.js";
 
 const NOTES_PER_TURN = 64;
 const CHANGED: Cause = "changed";
@@ -31,7 +32,7 @@ export type MovedLooks = (workspace: WorkspaceId, marked?: Marked) => Promise<Lo
  * Looks at profiles whose identifiers changed, and clears the notes of which all looks went through. Those that changed otherwise are
  * looked at with them: most are the same, and the note says more of why somebody enters or leaves.
  */
-export function createMovedLooks(deps: AudienceDeps): MovedLooks {
+export function createMovedLooks(deps: AudienceDeps, pauses: Pick<Pauses, "took">): MovedLooks {
   const begun = createBegun();
 
   return async (workspace, { changed, room } = NONE) => {
@@ -48,7 +49,7 @@ export function createMovedLooks(deps: AudienceDeps): MovedLooks {
     const noted = isJudged ? some.flatMap(begun.openOf) : [];
     const known = causesOf(notes);
     const causes = new Map([...noted, ...changed].map((profileId) => [profileId, known.get(profileId) ?? CHANGED]));
-    const open = isWatched ? await lookAtAll(deps, workspace, causes) : new Set<ProfileId>();
+    const open = isWatched ? await lookAtAll(deps, workspace, { causes, pauses }) : new Set<ProfileId>();
     const done = some.filter((note) => begun.isDone(note, open));
     if (done.length > 0)
       await deps.movements.clearMoved(
@@ -105,8 +106,9 @@ function causesOf(notes: readonly Moved[]): Map<ProfileId, Cause> {
 async function lookAtAll(
   deps: AudienceDeps,
   workspace: WorkspaceId,
-  causes: ReadonlyMap<ProfileId, Cause>,
+  { causes, pauses }: { readonly causes: ReadonlyMap<ProfileId, Cause>; readonly pauses: Pick<Pauses, "took"> },
 ): Promise<ReadonlySet<ProfileId>> {
-  const looked = await lookPastDamage(deps, workspace, causes);
+  const took = (profileId: ProfileId, ms: number): void => pauses.took(workspace, profileId, ms);
+  const looked = await lookPastDamage(deps, workspace, causes, { took });
   return new Set([...looked].flatMap(([profileId, how]) => (how === "lost" || how === "left" ? [profileId] : [])));
 }

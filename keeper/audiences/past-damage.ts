@@ -1,4 +1,4 @@
-import { lookAtProfiles } from "../../commands/audiences/look.js";
+import { lookAtProfiles, type LookBounds } from "../../commands/audiences/look.js";
 import type { Cause } from "../../core/audience/seat.js";
 import { DamagedPlace, isDamaged } from "../../core/errors.js";
 import type { ProfileId, WorkspaceId } from "../../core/ids.js";
@@ -61,7 +61,7 @@ const PORTION_MS = 25;
 const PORTION_MAX = 64;
 const WORKSPACES_MAX = 1_000;
 
-export interface PastOptions {
+export interface PastOptions extends Pick<LookBounds, "took"> {
   readonly tell?: (profileId: ProfileId, error: unknown) => void;
   /**
    * Fails also where those who enter cannot have a seat, be put among the members, or be put down to be looked at again: an audience must
@@ -102,8 +102,10 @@ export async function lookPastDamage(
     const fitting = Math.floor(PORTION_MS / (pace.get(workspace) ?? PORTION_MS));
     const portion = all.slice(at, at + Math.min(PORTION_MAX, Math.max(1, fitting)));
     const begunAt = performance.now();
-    for (const one of await lookAtPortion(deps, workspace, portion, { ...options, end })) looked.set(...one);
-    pace.set(workspace, (performance.now() - begunAt) / portion.length);
+    for (const one of await lookAtPortion(deps, workspace, portion, { ...options, until: end })) looked.set(...one);
+    // Costly ones may stand among quick ones, so it falls slowly.
+    const tookMs = (performance.now() - begunAt) / portion.length;
+    pace.set(workspace, Math.max(tookMs, (pace.get(workspace) ?? 0) / 2));
     at += portion.length;
   }
   return looked;
@@ -113,16 +115,16 @@ async function lookAtPortion(
   deps: AudienceDeps,
   workspace: WorkspaceId,
   portion: readonly [ProfileId, Cause][],
-  { tell, isBuild = false, end }: PastOptions & { readonly end: number },
+  { tell, isBuild = false, until, took = () => undefined }: PastOptions & { readonly until: number },
 ): Promise<readonly (readonly [ProfileId, Looked])[]> {
   const told =
     tell ??
     ((profileId: ProfileId, error: unknown) =>
       deps.log.error({ workspace, profileId, ...describeError(error) }, "a damaged profile stays in its audiences"));
   const look = async (some: readonly [ProfileId, Cause][]): Promise<readonly [ProfileId, Looked][]> => {
-    const saved = await lookAtProfiles(deps, workspace, new Map(some), deps.now(workspace), end);
+    const saved = await lookAtProfiles(deps, workspace, new Map(some), deps.now(workspace), { until, took });
     // Where the time was over, perhaps because of that.
-    const other = performance.now() < end ? "lost" : "left";
+    const other = performance.now() < until ? "lost" : "left";
     return some.map(([profileId]) => [profileId, saved.has(profileId) ? "saved" : other]);
   };
   const passOver = ([profileId]: readonly [ProfileId, Cause], error: unknown): [ProfileId, Looked] => {

@@ -10,8 +10,10 @@ export interface Pauses {
   /** The mark is known to name one that may not be looked at yet. Nobody has to ask again whom it names. */
   readonly isWaiting: (markId: MarkId) => boolean;
   readonly waits: (markId: MarkId, workspace: WorkspaceId, profileId: ProfileId) => void;
-  /** It was looked at just now, for about so long. */
-  readonly looked: (workspace: WorkspaceId, profile: ProfileRef, tookMs: number) => void;
+  /** It was looked at just now. */
+  readonly looked: (workspace: WorkspaceId, profile: ProfileRef) => void;
+  /** And it took so long, or on average of those that were judged with it. */
+  readonly took: (workspace: WorkspaceId, profileId: ProfileId, ms: number) => void;
 }
 
 /** Smaller ones are looked at as often as they change. */
@@ -35,6 +37,11 @@ export function createPauses(clock: () => number = () => performance.now()): Pau
     if (ends.size > KEPT_MAX) ends.clear();
     if (waiting.size > WAITING_MAX) waiting.clear();
   };
+  const pause = (workspace: WorkspaceId, profileId: ProfileId, ms: number): void => {
+    const key = keyOf(workspace, profileId);
+    ends.set(key, Math.max(ends.get(key) ?? -Infinity, clock() + ms));
+    if (ends.size > KEPT_MAX) forget();
+  };
   return {
     isFree: (workspace, profileId) => isOver(keyOf(workspace, profileId)),
     isWaiting: (markId) => {
@@ -45,10 +52,11 @@ export function createPauses(clock: () => number = () => performance.now()): Pau
       waiting.set(markId, keyOf(workspace, profileId));
       if (waiting.size > WAITING_MAX) forget();
     },
-    looked: (workspace, { profileId, size }, tookMs) => {
-      if (size < SIZE_MIN && tookMs < TOOK_MS_MIN) return;
-      ends.set(keyOf(workspace, profileId), clock() + Math.max(size, REST * tookMs));
-      if (ends.size > KEPT_MAX) forget();
+    looked: (workspace, { profileId, size }) => {
+      if (size >= SIZE_MIN) pause(workspace, profileId, size);
+    },
+    took: (workspace, profileId, ms) => {
+      if (ms >= TOOK_MS_MIN) pause(workspace, profileId, REST * ms);
     },
   };
 }

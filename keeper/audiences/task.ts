@@ -27,7 +27,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   const pauses = createPauses();
   /** Apart: where a build fails, its members still follow what changes. */
   const [marking, tending] = [createParking(deps.log), createParking(deps.log)];
-  const lookAtMoved = createMovedLooks(deps);
+  const lookAtMoved = createMovedLooks(deps, pauses);
   const marked = createMarkLooks(deps, pauses, marking, lookAtMoved);
   const dueLooks = createDueLooks(deps);
   const aheadLooks = createAheadLooks(deps);
