@@ -80,8 +80,8 @@ describe("An import of audiences", () => {
   });
 
   it("has one built again that was stored, and built over nothing, while the import began", async () => {
-    const { workspace, service } = target();
-    const into = await workspace();
+    const { service } = target();
+    const into = await target().workspace();
     const id = await createAudience(into, "everybody", {});
     await service.keeper!.rest();
     // As if it had been stored behind the look at what stands.
