@@ -63,7 +63,7 @@ async function whatStands({ catalog, identity, events, audiences, seats }: Begin
     passesDamaged: true,
   } as const;
   const letters = { limit: 1, before: null, eventId: null, reason: null };
-  const [profiles, changes, seen, dead, schemas, datasets, namespaces, traits, ruled, sizes, settings, sdk] =
+  const [profiles, changes, seen, dead, schemas, datasets, namespaces, traits, ruled, settings, sdk] =
     await Promise.all([
       identity.walk(workspace, { ...ONE, membersMax: 0 }),
       identity.changes(workspace, null, { limit: 1, before: null }),
@@ -74,10 +74,11 @@ async function whatStands({ catalog, identity, events, audiences, seats }: Begin
       catalog.namespaces(workspace),
       catalog.traits(workspace),
       audiences.audiences(workspace),
-      seats.sizes(workspace),
       catalog.identitySettings(workspace),
       catalog.sdk(workspace),
     ]);
+  // Behind the audiences: one that was deleted stands there until its end is told.
+  const { head } = await seats.sizes(workspace);
   const isSet =
     JSON.stringify(settings) !== JSON.stringify(DEFAULT_IDENTITY_SETTINGS) ||
     JSON.stringify(sdk) !== JSON.stringify(DEFAULT_SDK_CATALOG);
@@ -92,7 +93,7 @@ async function whatStands({ catalog, identity, events, audiences, seats }: Begin
     traits: traits.size > 0,
     audiences: ruled.audiences.length + ruled.deleted.length > 0,
     // The end of an audience is told once: one that came back under its id could not end again.
-    feed: sizes.head > 0,
+    feed: head > 0,
     settings: isSet,
   };
   return Object.keys(has).filter((name) => has[name] === true);
