@@ -94,7 +94,7 @@ export function Frame(): JSX.Element {
                 title={
                   found === null
                     ? "Nothing is at this address"
-                    : `This page needs a key of role ${found.entry.role ?? "viewer"} or higher`
+                    : `This page needs a key of role ${found.entry.role ?? "viewer"}${found.entry.role === "owner" ? "" : " or higher"}`
                 }
                 action={<LinkButton href="#/">Back to the start</LinkButton>}
               />

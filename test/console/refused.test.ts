@@ -155,6 +155,8 @@ describeConsole("what is refused", (console) => {
     await page.getByRole("button", { name: "Details" }).click();
     await dialog.getByRole("link", { name: "Check against the schema" }).click();
     await page.getByRole("tab", { name: "Check an event", selected: true }).waitFor();
+    await page.getByText("No: it would be refused.").waitFor();
+    assert.deepEqual(JSON.parse(await page.getByLabel("Payload").inputValue()), { email: 7 });
   });
 
   it("names its schema, and leads there only where there is one", async () => {

@@ -80,7 +80,11 @@ function Events({ of }: { readonly of: SdkPlan["events"] }): JSX.Element {
             name: "Schema",
             fit: "wide",
             show: ([, { schema_id: id }]) =>
-              id === null ? <span class="soft">none yet</span> : <a href={href("/schemas/:id", { id })}>{id}</a>,
+              id === null ? (
+                <span class="soft">none yet: not in the plan so far</span>
+              ) : (
+                <a href={href("/schemas/:id", { id })}>{id}</a>
+              ),
           },
           {
             name: "If it does not match",

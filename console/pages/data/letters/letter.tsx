@@ -56,14 +56,18 @@ export function SchemaLink({
 }
 
 /** Where the cause is mended; null: nobody knows. */
-function Cause({ of: { reason, schema_id: id, errors } }: { readonly of: WholeLetter }): JSX.Element | null {
+function Cause({
+  of: { dead_letter_id: letter, reason, schema_id: id, errors },
+}: {
+  readonly of: WholeLetter;
+}): JSX.Element | null {
   const isPlan = reason === "quarantined";
   const isSchema = id !== null && !UNNAMED.has(id) && !errors.some(isUnregistered) && errors.length > 0;
   return (
     <>
       {isPlan && <LinkButton href="#/settings">Settings of the tracking plan</LinkButton>}
       {isSchema && (
-        <LinkButton href={href("/schemas/:id", { id }, { tab: "check" })}>Check against the schema</LinkButton>
+        <LinkButton href={href("/schemas/:id", { id }, { tab: "check", letter })}>Check against the schema</LinkButton>
       )}
     </>
   );

@@ -1,10 +1,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useAnswer } from "../../../api/answer.js";
+import { useQuery } from "../../../api/hooks.js";
 import { api } from "../../../api/http.js";
+import { rawMembers, withPayload } from "../../../api/raw.js";
 import type { Schema } from "../../../api/records.js";
 import type { ErrorItem } from "../../../api/types.js";
-import { Errors, AreaField, Card, Failure, Message } from "../../../ui/kit.js";
+import { AreaField, Card, Empty, Errors, Failure, Loaded, Message } from "../../../ui/kit.js";
 import { sampleOf } from "./annotations.js";
 import { jsonProblem } from "./editor.js";
 
@@ -15,9 +17,40 @@ interface Checked {
 
 const CHECKED_MS = 600;
 
+interface CheckProps {
+  readonly schema: Schema;
+  /** The dead letter whose payload is checked first; null: a sample is. */
+  readonly letter: string | null;
+}
+
+export const CheckEvent = ({ schema, letter }: CheckProps): JSX.Element =>
+  letter === null ? (
+    <Check schema={schema} first={JSON.stringify(sampleOf(schema.schema), null, 2)} />
+  ) : (
+    <CheckLetter schema={schema} letter={letter} />
+  );
+
+/** A request that was refused is kept as it came, with the payload in it. */
+function payloadIn(text: string): string {
+  const members = text.startsWith("{") ? rawMembers(text) : null;
+  return (members?.has("schema_id") ? members.get("payload") : undefined) ?? text;
+}
+
+function CheckLetter({ schema, letter }: { readonly schema: Schema; readonly letter: string }): JSX.Element {
+  const read = useQuery<{ readonly payload: string }>(`/v1/dead-letters/${encodeURIComponent(letter)}`, {
+    read: withPayload,
+  });
+  const gone = <Empty icon="letter" title="This dead letter is gone" />;
+  return (
+    <Loaded {...read} lines={14} missing={gone}>
+      {({ payload }) => <Check schema={schema} first={payloadIn(payload)} />}
+    </Loaded>
+  );
+}
+
 /** Holds an event against the latest version while it is written. Nothing is stored. */
-export function CheckEvent({ schema }: { readonly schema: Schema }): JSX.Element {
-  const [text, setText] = useState(JSON.stringify(sampleOf(schema.schema), null, 2));
+function Check({ schema, first }: { readonly schema: Schema; readonly first: string }): JSX.Element {
+  const [text, setText] = useState(first);
   const problem = jsonProblem(text);
   const { data: checked, error } = useAnswer(
     problem === null ? `${schema.schema_id} ${text}` : null,

@@ -82,7 +82,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
                     {
                       id: "check",
                       name: "Check an event",
-                      show: () => <CheckEvent key={latest.version} schema={latest} />,
+                      show: () => <CheckEvent key={latest.version} schema={latest} letter={query.get("letter")} />,
                     },
                   ]
                 : []),

@@ -53,7 +53,7 @@ export function Done({
 /** What brought them together may come again. */
 const Again = ({ request }: { readonly request: UndoRequest }): JSX.Element => (
   <p>
-    What is sent from now on may link them again. To keep them apart:{" "}
+    Unless a limit already keeps them apart, what is sent from now on may link them again. To keep them apart:{" "}
     {request.kind === "identifier" && (
       <>
         <a href={href("/undo", {}, { what: "pair", ...request.identifier, forbid: "true" })}>
