@@ -20,7 +20,7 @@ export type LookServices = Pick<
 /** They are read together, mostly in a few calls: the embedded store answers at once, and more in one turn would hold up everybody. */
 const AT_ONCE = 8;
 /** After a call that took longer, they are read one by one: one of them may have very many events. */
-const SLOW_MS = 25;
+const SLOW_MS = 200;
 /** What cannot be read now is looked at again after so long. */
 const UNREAD_MS = 300_000;
 

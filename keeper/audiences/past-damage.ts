@@ -54,12 +54,10 @@ export function createDamageWaits(log: Log, text: string) {
 /** `lost`: somebody else began a look meanwhile. `left`: there was no time for it. */
 export type Looked = "saved" | "lost" | "damaged" | "left";
 
-/** Looks at the profiles of one workspace go on for so long and one portion; then others have their turn. */
-const LOOK_MS = 100;
-/** What is looked at together, and comes into the feed together, takes about so long. */
-const PORTION_MS = 25;
-const PORTION_MAX = 64;
-const WORKSPACES_MAX = 1_000;
+/** Looks at the profiles of one workspace go on for so long and one call; then others have their turn. */
+const LOOK_MS = 500;
+/** What is claimed together, and comes into the feed together. */
+const PORTION = 64;
 
 export interface PastOptions extends Pick<LookBounds, "took"> {
   readonly tell?: (profileId: ProfileId, error: unknown) => void;
@@ -70,16 +68,6 @@ export interface PastOptions extends Pick<LookBounds, "took"> {
   readonly isBuild?: boolean;
   /** None of them may be left. */
   readonly isWhole?: boolean;
-}
-
-/** How long the look at a profile took of late, milliseconds: one whose many events are added up takes a thousand times as long as others. */
-const paces = new WeakMap<AudienceDeps["seats"], Map<WorkspaceId, number>>();
-
-function paceOf({ seats }: AudienceDeps): Map<WorkspaceId, number> {
-  const pace = paces.get(seats) ?? new Map<WorkspaceId, number>();
-  paces.set(seats, pace);
-  if (pace.size > WORKSPACES_MAX) pace.clear();
-  return pace;
 }
 
 /**
@@ -93,20 +81,12 @@ export async function lookPastDamage(
   causes: ReadonlyMap<ProfileId, Cause>,
   options: PastOptions = {},
 ): Promise<ReadonlyMap<ProfileId, Looked>> {
-  const pace = paceOf(deps);
   const all = [...causes];
   const looked = new Map<ProfileId, Looked>(all.map(([profileId]) => [profileId, "left"]));
   const end = options.isWhole === true ? Infinity : performance.now() + LOOK_MS;
-  for (let at = 0; at < all.length && (at === 0 || performance.now() < end);) {
-    // Nothing is known of the first: it may be the slowest.
-    const fitting = Math.floor(PORTION_MS / (pace.get(workspace) ?? PORTION_MS));
-    const portion = all.slice(at, at + Math.min(PORTION_MAX, Math.max(1, fitting)));
-    const begunAt = performance.now();
+  for (let at = 0; at < all.length && (at === 0 || performance.now() < end); at += PORTION) {
+    const portion = all.slice(at, at + PORTION);
     for (const one of await lookAtPortion(deps, workspace, portion, { ...options, until: end })) looked.set(...one);
-    // Costly ones may stand among quick ones, so it falls slowly.
-    const tookMs = (performance.now() - begunAt) / portion.length;
-    pace.set(workspace, Math.max(tookMs, (pace.get(workspace) ?? 0) / 2));
-    at += portion.length;
   }
   return looked;
 }

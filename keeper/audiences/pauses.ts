@@ -18,7 +18,7 @@ export interface Pauses {
 
 /** Smaller ones are looked at as often as they change. */
 const SIZE_MIN = 10;
-const TOOK_MS_MIN = 10;
+const TOOK_MS_MIN = 50;
 const REST = 9;
 const KEPT_MAX = 10_000;
 const WAITING_MAX = 100_000;

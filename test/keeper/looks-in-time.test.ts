@@ -26,7 +26,7 @@ const markOf = (workspace: WorkspaceId, uid: ProfileId, since: number): Mark => 
   return { workspace, uid, markId: newId<MarkId>(), since };
 };
 
-const SLOW_MS = 25;
+const SLOW_MS = 60;
 
 interface Crowd {
   readonly slow: readonly ProfileId[];
@@ -40,7 +40,7 @@ interface Crowd {
   readonly damaged?: ProfileId;
 }
 
-/** A look at one of `slow` takes 25 ms; a workspace of theirs, and any others that are marked. */
+/** A look at one of `slow` takes 60 ms; a workspace of theirs, and any others that are marked. */
 function aCrowd(
   slowWorkspace: WorkspaceId,
   { slow, damaged, marks = [], notes = [], due = [], build = null, members = [] }: Crowd,
@@ -152,10 +152,10 @@ function aCrowd(
   };
 }
 
-/** Alone it would take 1.5 s. */
-const MANY = 60;
-/** Two looks at a portion each, and what a busy machine adds. */
-const STEP_MS = 700;
+/** Alone it would take 6 s. */
+const MANY = 100;
+/** Two looks of half a second and one call each, and what a busy machine adds. */
+const STEP_MS = 2_500;
 
 describe("Profiles whose looks take long", () => {
   const [heavy, light] = [newId<WorkspaceId>(), newId<WorkspaceId>()].toSorted() as [WorkspaceId, WorkspaceId];
