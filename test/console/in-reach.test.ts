@@ -1,10 +1,16 @@
 import assert from "node:assert/strict";
+import type { Locator } from "playwright-core";
 import { describeConsole } from "../support/console/console.js";
 import { press, reach, wereRefused } from "../support/console/hands.js";
 import { aPerson, id } from "../support/console/people.js";
 import { textAt } from "../support/service/app.js";
 
 const FOCUSED = "document.activeElement.textContent";
+const areOnOneLine = async (within: Locator, ...names: readonly string[]): Promise<void> => {
+  const find = (name: string) => within.getByRole("button", { name, exact: true }).last().boundingBox();
+  const boxes = await Promise.all(names.map(find));
+  assert.equal(new Set(boxes.map((box) => box?.y)).size, 1, JSON.stringify(boxes));
+};
 const NAMES = `[...document.querySelectorAll("tbody tr")].map((row) => /p\\d+/.exec(row.textContent)[0])`;
 
 describeConsole("what was out of reach or out of sight", (console) => {
@@ -50,6 +56,30 @@ describeConsole("what was out of reach or out of sight", (console) => {
       assert.ok(y >= 0 && y + height <= 900, `it is at ${y} after ${top}`);
     }
     await look("audience-count-in-sight");
+  });
+
+  it("has the buttons of a dialog on one line of a phone, and an audience's long name on two", async () => {
+    const workspace = await console().app.workspace();
+    await aPerson(workspace, "ada");
+    await workspace.send("PUT", "/v1/sdk/settings", { keep_rejects: true });
+    const rule = { "traits.city": "Lyon" };
+    const audience = await workspace.send("POST", "/v1/audiences", { name: "long name ".repeat(25).trim(), rule });
+    assert.equal(audience.status, 201, audience.text);
+    await workspace.collect(await workspace.schema(), { email: 7 });
+    const { page, go, look } = await console().open(workspace, { path: "/webhooks", as: "admin", width: 360 });
+    await page.getByRole("button", { name: "New webhook" }).first().click();
+    const dialog = page.getByRole("dialog");
+    const name = (await dialog.locator("bdi", { hasText: "long name" }).boundingBox())!;
+    assert.ok(name.height < 50, `the name is ${name.height} px high`);
+    await page.getByText("Enter an address").waitFor();
+    await areOnOneLine(dialog, "Cancel", "Create");
+    await look("webhook-new");
+    await page.keyboard.press("Escape");
+    await go("/dead-letters");
+    await page.getByRole("button", { name: "Details", exact: true }).click();
+    await dialog.getByRole("link", { name: "Check against the schema" }).waitFor();
+    await areOnOneLine(dialog.locator(".dialog-foot"), "Close", "Replay…");
+    await look("dead-letter-phone");
   });
 
   it("lists the events of the tracking plan, and says what a plan is where there is none", async () => {

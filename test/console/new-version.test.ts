@@ -15,6 +15,14 @@ describeConsole("a new version of a schema", (console) => {
     assert.equal(await page.getByRole("dialog").count(), 0);
   });
 
+  it("is not offered of a built-in schema, which was never registered either", async () => {
+    const { page, look } = await console().open(await console().app.workspace(), { path: "/schemas/sdk.track" });
+    await page.getByText("built in: the shape of what SDKs send").waitFor();
+    assert.deepEqual(await page.getByRole("tab").allTextContents(), ["Schema", "Check an event"]);
+    assert.equal(await page.getByText("registered").count(), 0);
+    await look("schema-built-in");
+  });
+
   it("keeps what was typed while the one before was registered, and that one is nobody else's", async () => {
     const workspace = await console().app.workspace();
     const { page } = await console().open(workspace, { path: `/schemas/${await workspace.schema()}` });

@@ -74,7 +74,11 @@ export function NewWebhookDialog({
               {[...names].map(([id, name]) => (
                 <CheckField
                   key={id}
-                  label={<bdi>{name}</bdi>}
+                  label={
+                    <bdi class="name-lines" title={name}>
+                      {name}
+                    </bdi>
+                  }
                   checked={ids.includes(id)}
                   onChange={(isIn) => setIds(toggled(ids, id, isIn))}
                 />

@@ -1,4 +1,4 @@
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useQuery, type Action } from "../../api/hooks.js";
 import type { Key, NewKey } from "../../api/records.js";
@@ -15,7 +15,11 @@ function freeName(name: string, keys: readonly Key[]): string {
   for (let n = 2; taken.has(free); n += 1) free = `${name} ${n}`;
   return free;
 }
-const nameOf = ({ name, key_id: id }: Key): string => `“${name ?? id}”`;
+const Named = ({ of: { name, key_id: id } }: { readonly of: Key }): JSX.Element => (
+  <>
+    “<bdi class="name-in-text">{name ?? id}</bdi>”
+  </>
+);
 
 export function MakeKey({
   send,
@@ -61,7 +65,12 @@ export function MakeKey({
         <Message tone="info">
           <span>
             There {standing.length === 1 ? "is a key" : "are keys"} for {FITS[send]} already:{" "}
-            {standing.slice(0, NAMED_MAX).map(nameOf).join(", ")}
+            {standing.slice(0, NAMED_MAX).map((key, n) => (
+              <Fragment key={key.key_id}>
+                {n > 0 && ", "}
+                <Named of={key} />
+              </Fragment>
+            ))}
             {standing.length > NAMED_MAX && " and others"}. The secret of a key is shown only once, when it is made: if
             you have it, put it into the snippet, else create another one.
           </span>

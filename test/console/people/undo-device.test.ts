@@ -4,6 +4,19 @@ import { describeConsole } from "../../support/console/console.js";
 import { id, identify } from "../../support/console/people.js";
 
 describeConsole("an undo at a device", (console) => {
+  it("offers to keep the same two apart when it is opened again later", async () => {
+    const workspace = await console().app.workspace();
+    await identify(workspace, id("user_id", "ada"), id("device_id", "phone"));
+    await identify(workspace, id("device_id", "phone"), id("user_id", "bob"));
+    await workspace.send("POST", "/v1/identity/unlink", { from: id("user_id", "ada"), to: id("device_id", "phone") });
+    const path = "/undo?what=pair&namespace=user_id&value=ada&to_namespace=device_id&to_value=phone";
+    const { page } = await console().open(workspace, { as: "admin", path });
+    await page.getByText("There is nothing to undo").waitFor();
+    const offer = page.locator(".message", { hasText: "These two are apart now" });
+    await offer.locator(".sent").nth(1).waitFor();
+    assert.deepEqual(await offer.locator(".sent").allTextContents(), ["ada", "bob"]);
+  });
+
   it("offers to keep the two people apart whom a device joined, and says with whom the device is", async () => {
     const workspace = await console().app.workspace();
     await identify(workspace, id("user_id", "ada"), id("device_id", "phone"));

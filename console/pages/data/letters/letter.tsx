@@ -63,13 +63,20 @@ function Cause({
 }): JSX.Element | null {
   const isPlan = reason === "quarantined";
   const isSchema = id !== null && !UNNAMED.has(id) && !errors.some(isUnregistered) && errors.length > 0;
+  if (!isPlan && !isSchema) return null;
   return (
-    <>
-      {isPlan && <LinkButton href="#/settings">Settings of the tracking plan</LinkButton>}
-      {isSchema && (
-        <LinkButton href={href("/schemas/:id", { id }, { tab: "check", letter })}>Check against the schema</LinkButton>
+    <div class="row">
+      {isPlan && (
+        <LinkButton isSmall href="#/settings">
+          Settings of the tracking plan
+        </LinkButton>
       )}
-    </>
+      {isSchema && (
+        <LinkButton isSmall href={href("/schemas/:id", { id }, { tab: "check", letter })}>
+          Check against the schema
+        </LinkButton>
+      )}
+    </div>
   );
 }
 
@@ -92,7 +99,6 @@ export function Letter({
       foot={
         <>
           <Button onClick={onClose}>Close</Button>
-          {letter.data !== null && <Cause of={letter.data} />}
           {letter.data?.state === "open" && (
             <Button kind="primary" icon="replay" onClick={onReplay}>
               Replay…
@@ -112,11 +118,14 @@ export function Letter({
       >
         {(whole) => (
           <div class="stack">
-            {whole.errors.length > 0 && (
+            {whole.errors.length > 0 ? (
               <Message tone="bad">
                 <strong>What is wrong with it</strong>
                 <Errors of={whole.errors} />
+                <Cause of={whole} />
               </Message>
+            ) : (
+              <Cause of={whole} />
             )}
             <Facts
               facts={[

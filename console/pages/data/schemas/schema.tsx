@@ -25,6 +25,7 @@ import {
   Time,
 } from "../../../ui/kit.js";
 import "../../../styles/schemas.css";
+import { isBuiltIn } from "../sdk-events.js";
 import { CheckEvent } from "./check.js";
 import { CompatibilityField } from "./create.js";
 import { diff, foldSame } from "./diff.js";
@@ -50,9 +51,13 @@ export function Page({ params, query }: PageProps): JSX.Element {
         schema.data !== null && (
           <span class="row">
             <Badge tone="accent">version {schema.data.version}</Badge>
-            <span class="soft">
-              registered <Time at={schema.data.created_at} />
-            </span>
+            {isBuiltIn(id) ? (
+              <span class="soft">built in: the shape of what SDKs send</span>
+            ) : (
+              <span class="soft">
+                registered <Time at={schema.data.created_at} />
+              </span>
+            )}
           </span>
         )
       }
@@ -86,7 +91,7 @@ export function Page({ params, query }: PageProps): JSX.Element {
                     },
                   ]
                 : []),
-              ...(mayEdit
+              ...(mayEdit && !isBuiltIn(id)
                 ? [
                     {
                       id: "edit",
@@ -95,15 +100,19 @@ export function Page({ params, query }: PageProps): JSX.Element {
                     },
                   ]
                 : []),
-              {
-                id: "versions",
-                name: "Versions",
-                show: () => (
-                  <Card>
-                    <Loaded {...versions}>{(items) => <Versions items={items} />}</Loaded>
-                  </Card>
-                ),
-              },
+              ...(isBuiltIn(id)
+                ? []
+                : [
+                    {
+                      id: "versions",
+                      name: "Versions",
+                      show: () => (
+                        <Card>
+                          <Loaded {...versions}>{(items) => <Versions items={items} />}</Loaded>
+                        </Card>
+                      ),
+                    },
+                  ]),
             ]}
           />
         )}

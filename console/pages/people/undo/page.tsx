@@ -8,9 +8,9 @@ import { Bones, Button, Card, Confirm, count, Failure, LinkButton, Message, Page
 import { ChangeLink, RULES } from "../parts/evidence.js";
 import { Pair } from "../parts/text.js";
 import { UndoneBy } from "../parts/undone.js";
-import { KeepApart } from "./apart.js";
 import { Ask } from "./ask.js";
 import { Blank, isToForbid, NoPair } from "./blank.js";
+import { AfterUnlink } from "./device.js";
 import { Done } from "./done.js";
 import { Held, Still } from "./held.js";
 import { Pictures } from "./pictures.js";
@@ -283,7 +283,7 @@ function Nothing({ request, preview }: { readonly request: UndoRequest; readonly
           </p>
         )}
         <Stays preview={preview} />
-        {request.kind === "pair" && !request.isForbidden && <KeepApart two={wantedApart(request)!} />}
+        {request.kind === "pair" && !request.isForbidden && <AfterUnlink two={wantedApart(request)!} />}
         <div class="row">
           <LinkButton href="#/changes">To the changes</LinkButton>
         </div>
