@@ -1,10 +1,11 @@
 import { publishAll } from "../../commands/audiences/publish.js";
 import { isUnavailable } from "../../core/errors.js";
 import { describeError } from "../../core/log.js";
+import type { AudienceSet } from "../../core/audience/audience.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { createRounds, restMs } from "../rounds.js";
 import type { Task } from "../task.js";
-import { buildPage } from "./build.js";
+import { buildPage, createYields } from "./build.js";
 import { endDeleted } from "./deleted.js";
 import type { AudienceDeps } from "./deps.js";
 import { createDueLooks } from "./due.js";
@@ -15,8 +16,11 @@ import { createParking } from "./parking.js";
 import { createDamageWaits } from "./past-damage.js";
 import { createPauses } from "./pauses.js";
 
-/** `isTended`: something of one workspace went through. `isLate`: something had waited for long, or is not done yet. */
-const NEW_ROUND = { isBusy: false, isTended: false, isLate: false, tookMs: 0 };
+/**
+ * `isTended`: something of one workspace went through. `isLate`: something had waited for long, or is not done yet. `isYielding`: builds are
+ * left to another process for a moment.
+ */
+const NEW_ROUND = { isBusy: false, isTended: false, isLate: false, isYielding: false, tookMs: 0 };
 /** Marks that cannot be read are asked for again after so long. */
 const FAILED_MS = 60_000;
 const UNTIMED = "no profiles of a workspace are looked at for a minute when their time comes: something is damaged";
@@ -36,7 +40,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   let isPaused = false;
   let round = { ...NEW_ROUND };
   /** Of the last whole round. */
-  let isLate = false;
+  let [isLate, isYielding] = [false, false];
 
   let marksFailedUntil = -Infinity;
   const lookAtMarked = async (): Promise<Turn> => {
@@ -58,6 +62,14 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     return isAny;
   };
 
+  const yields = createYields();
+  const build = async (workspace: WorkspaceId, set: AudienceSet): Promise<boolean> => {
+    if (yields.isFree(workspace)) return buildPage(deps, workspace, set, yields);
+    round.isYielding = true;
+    round.isLate = true;
+    return false;
+  };
+
   const tend = async (workspace: WorkspaceId): Promise<boolean> => {
     const { hasMoved, hasMore } = await lookAtMoved(workspace);
     if (hasMore) round.isLate = true;
@@ -69,7 +81,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     await publishAll(deps, workspace);
     const isDue = await dueOrWaits(workspace, () => lookAtDue(workspace));
     const isBegun = await aheadLooks(workspace, set);
-    const isBuilding = await builtOrWaits(workspace, () => buildPage(deps, workspace, set));
+    const isBuilding = await builtOrWaits(workspace, () => build(workspace, set));
     const isEnding = await endDeleted(deps, workspace, set);
     if (isBuilding === true || isEnding) round.isLate = true;
     return hasMoved || isDue === true || isBegun || isBuilding === true || isEnding;
@@ -86,7 +98,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   return {
     name: "audiences",
     isLast: true,
-    isWaiting: () => isPaused || away() !== null,
+    isWaiting: () => isPaused || isYielding || away() !== null,
     isBehind: () => isLate || away() !== null,
     step: async () => {
       const begunAt = performance.now();
@@ -99,7 +111,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
       round.tookMs += performance.now() - begunAt;
       const { isBusy, isTended, tookMs } = round;
       if (reached !== "more") {
-        isLate = round.isLate;
+        ({ isLate, isYielding } = round);
         round = { ...NEW_ROUND };
       }
       // What is away is not away for one workspace alone: the keeper waits, too.
