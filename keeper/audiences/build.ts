@@ -12,8 +12,8 @@ const YIELD_MAX = 4;
 const CHANGED: Cause = "changed";
 
 /**
- * Two processes that build for one workspace go through the same pages, and each takes the other's looks: whoever lost most of its own leaves the
- * builds to the other one for a while, at random, so that they do not meet again and again.
+ * Two processes that build for one workspace go through the same pages, and each takes the other's looks: whoever lost most of its own
+ * leaves the builds to the other one for a while, at random, so that they do not meet again and again.
  */
 export interface Yields {
   readonly isFree: (workspace: WorkspaceId) => boolean;

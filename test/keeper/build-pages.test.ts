@@ -17,6 +17,8 @@ const PEOPLE = 2 * PER_LOOK + 1;
 const RULE = { "traits.city": "Paris" };
 /** As of a server: others do something meanwhile. */
 const SAVE_MS = 20;
+/** Builds are left for up to four times as long: longer than a step takes. */
+const TAKEN_MS = 250;
 
 describe("An audience of more profiles than one look takes", () => {
   const app = useApp(
@@ -90,7 +92,10 @@ describe("An audience whose looks another process takes", () => {
     {
       wrap: (backends) => {
         const save: SeatStore["save"] = async (workspace, claim, saves) => {
-          if (!taken.isDone) await claimAnew(backends, workspace, saves);
+          if (!taken.isDone) {
+            await sleep(TAKEN_MS);
+            await claimAnew(backends, workspace, saves);
+          }
           taken.isDone = true;
           return backends.seats.save(workspace, claim, saves);
         };
@@ -113,10 +118,16 @@ describe("An audience whose looks another process takes", () => {
     await app().service.keeper!.rest();
     const made = await workspace.send("POST", "/v1/audiences", { name: "all", rule: RULE });
     const shown = async () => (await workspace.send("GET", `/v1/audiences/${textAt(made.body, "audience_id")}`)).body;
+    const random = Math.random;
+    Math.random = () => 1;
     const task = taskOn(app(), real!);
+    Math.random = random;
     while (!taken.isDone) await task.step();
     assert.equal(claims, 3, "no look is tried again at once");
     assert.equal((await shown())["state"], "building");
+    // The end of that round, and the next one.
+    for (const _ of [1, 2]) await task.step();
+    assert.deepEqual([claims, task.isWaiting!()], [3, true]);
     while ((await shown())["state"] !== "live") await task.step();
     assert.deepEqual([claims, (await shown())["size"]], [6, 3]);
   });
