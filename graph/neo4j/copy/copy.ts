@@ -15,6 +15,8 @@ import { DUMPS } from "./rows.js";
 
 /** So much one statement writes; the rest follows in others. */
 const ROWS_PER_STEP = 1_000;
+/** Of one page, while rows of it are deleted. */
+const READS = 5;
 /** A change may be about a thousand identifiers. */
 const CHANGES_OF_SUBJECTS = 100;
 
@@ -30,10 +32,10 @@ export function createNeo4jCopying(client: Client): GraphCopying {
   return {
     kinds: GRAPH_KINDS,
     dump: async <K extends keyof GraphRows>(kind: K, { limit, after }: CopyPage): Promise<Copied<GraphRows[K]>> => {
-      const { statement, read } = DUMPS[kind];
+      const { statement, filled, read } = DUMPS[kind];
       const most = kind === "subjects" ? Math.min(limit, CHANGES_OF_SUBJECTS) : limit;
-      const found = await withOneRetry(() => client.read(statement, { after: after ?? "", limit: most }));
-      return pageOf(found, most, read);
+      const ask = () => withOneRetry(() => client.read(statement, { after: after ?? "", limit: most }));
+      return pageOf(await untilWhole(ask, filled), most, read);
     },
     // Without the lock it would compare the rev before it waits for who changes the profile, and then write over it.
     mend: ({ workspace, profileId, size, rev, counts, forbidden }) =>
@@ -57,6 +59,20 @@ export function createNeo4jCopying(client: Client): GraphCopying {
     },
   };
 }
+
+/**
+ * A row that is deleted while it is read still has its place, which is the index's, and nothing in its other columns. Read again it is not
+ * there; one that stays as it is has been damaged, and its reader fails.
+ */
+async function untilWhole(ask: () => Promise<readonly Row[]>, filled: number): Promise<readonly Row[]> {
+  const isHalf = (row: Row) => row.slice(0, filled).some((column) => column === null || isLacking(column));
+  for (let n = 1; ; n++) {
+    const found = await ask();
+    if (n === READS || !found.some(isHalf)) return found;
+  }
+}
+
+const isLacking = (column: unknown): boolean => Array.isArray(column) && column.includes(null);
 
 const pageOf = <R>(found: readonly Row[], limit: number, read: (row: Row) => readonly R[]): Copied<R> => ({
   rows: found.flatMap(read),

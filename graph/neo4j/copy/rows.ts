@@ -19,17 +19,24 @@ import * as cypher from "../cypher/copy.js";
 import { marksOf } from "../marks.js";
 
 type Dumps = {
-  readonly [K in keyof GraphRows]: { readonly statement: string; readonly read: (row: Row) => readonly GraphRows[K][] };
+  readonly [K in keyof GraphRows]: {
+    readonly statement: string;
+    /** So many columns, from the first on, hold something in each row that stands. */
+    readonly filled: number;
+    readonly read: (row: Row) => readonly GraphRows[K][];
+  };
 };
 
 /** The first column of each row is its place. */
 export const DUMPS: Dumps = {
   changes: {
     statement: cypher.DUMP_CHANGES,
+    filled: 2,
     read: ([, ws, change]) => [{ workspace: ws as WorkspaceId, change: changesOf([change as Row])[0]! }],
   },
   profiles: {
     statement: cypher.DUMP_PROFILES,
+    filled: 5,
     read: (row) => {
       const [profileId, workspace, size, rev, counts, forbidden] = row as ProfileColumns;
       const sorted = Object.entries(JSON.parse(counts) as Record<string, number>).toSorted(([a], [b]) =>
@@ -40,6 +47,7 @@ export const DUMPS: Dumps = {
   },
   identifiers: {
     statement: cypher.DUMP_IDENTIFIERS,
+    filled: 4,
     read: (row) => {
       const [uid, workspace, namespace, value, profileId, at, by, before, isShared, isReturned, seenWith, isSealed] =
         row as IdentifierColumns;
@@ -51,6 +59,7 @@ export const DUMPS: Dumps = {
   },
   links: {
     statement: cypher.DUMP_LINKS,
+    filled: 8,
     read: (row) => {
       const [, workspace, from, to, changeId, source, keyId, at, by, removedAt] = row as LinkColumns;
       return [{ workspace, from, to, changeId, evidence: { source, keyId, at }, by, removedAt }];
@@ -58,6 +67,7 @@ export const DUMPS: Dumps = {
   },
   forbiddenPairs: {
     statement: cypher.DUMP_FORBIDDEN_PAIRS,
+    filled: 9,
     read: (row) => {
       const [forbiddenPairId, workspace, ...rest] = row as PairColumns;
       const [fromNamespace, fromValue, toNamespace, toValue, changeId, keyId, at] = rest;
@@ -68,6 +78,7 @@ export const DUMPS: Dumps = {
   },
   subjects: {
     statement: cypher.DUMP_SUBJECTS,
+    filled: 3,
     read: (row) => {
       const [changeId, workspace, uids] = row as readonly [ChangeId, WorkspaceId, readonly Uid[]];
       return uids.map((uid) => ({ workspace, changeId, uid }));
@@ -75,6 +86,7 @@ export const DUMPS: Dumps = {
   },
   erasures: {
     statement: cypher.DUMP_ERASURES,
+    filled: 1,
     read: ([, columns]) => {
       const { identifiers, ...erasure } = erasureOf([columns]);
       const counts = [...identifiers].toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -83,6 +95,7 @@ export const DUMPS: Dumps = {
   },
   tombstones: {
     statement: cypher.DUMP_TOMBSTONES,
+    filled: 4,
     read: (row) => {
       const [, workspace, erasureId, tomb, uid] = row as readonly [string, WorkspaceId, ErasureId, Tomb, Uid | null];
       return [{ workspace, erasureId, tomb, uid }];
@@ -90,14 +103,20 @@ export const DUMPS: Dumps = {
   },
   mentions: {
     statement: cypher.DUMP_MENTIONS,
+    filled: 3,
     read: (row) => {
       const [changeId, workspace, tombs] = row as readonly [ChangeId, WorkspaceId, readonly Tomb[]];
       return tombs.map((tomb) => ({ workspace, changeId, tomb }));
     },
   },
-  watched: { statement: cypher.DUMP_WATCHED, read: ([ws]) => [{ workspace: ws as WorkspaceId }] },
+  watched: {
+    statement: cypher.DUMP_WATCHED,
+    filled: 1,
+    read: ([ws]) => [{ workspace: ws as WorkspaceId }],
+  },
   moved: {
     statement: cypher.DUMP_MOVED,
+    filled: 5,
     read: (row) => {
       const [, workspace, movedId, cause, profileIds] = row as MovedColumns;
       return [{ workspace, moved: { movedId, cause, profileIds } }];

@@ -202,6 +202,7 @@ describeConsole("undo", (console) => {
     await page.getByRole("link", { name: "Preview this one" }).first().click();
     await unlinkAsShown(page);
     const offer = page.locator(".message", { hasText: "These two are apart now" });
+    await offer.locator(".sent").nth(1).waitFor();
     assert.deepEqual(await offer.locator(".sent").allTextContents(), ["ada", "bob"]);
     await look("people-undo-apart");
     assert.equal(await pairsOf(workspace), "0");
@@ -277,6 +278,7 @@ describeConsole("undo", (console) => {
     const { page } = await console().open(workspace, { as: "admin", path });
     await page.getByText("These two would be two people").waitFor({ timeout: 10_000 });
     const names = page.getByRole("figure", { name: "Afterwards" }).locator(".undo-refs .sent");
+    await names.nth(1).waitFor();
     assert.deepEqual((await names.allTextContents()).toSorted(), ["ada@example.com", "bob"]);
   });
 

@@ -1,11 +1,12 @@
 import Mocha from "mocha";
 
-const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_END, EVENT_TEST_RETRY, EVENT_RUN_END } = Mocha.Runner.constants;
+const { EVENT_SUITE_BEGIN, EVENT_SUITE_END, EVENT_TEST_END, EVENT_TEST_FAIL, EVENT_TEST_RETRY, EVENT_RUN_END } =
+  Mocha.Runner.constants;
 const MARK = { true: "ok", false: "FAILED" } as const;
 
 /**
- * One line for each outermost suite when it is over; the failures follow at the end, in full. A test that failed first and then passed is
- * named too, with what it said: it depends on how busy the machine is, or something is wrong.
+ * One line for each outermost suite when it is over, and for each failure; those follow at the end, in full. A test that failed first and
+ * then passed is named too, with what it said: it depends on how busy the machine is, or something is wrong.
  */
 // oxlint-disable-next-line import/no-default-export -- the one form that mocha loads
 export default class Lines extends Mocha.reporters.Base {
@@ -23,8 +24,11 @@ export default class Lines extends Mocha.reporters.Base {
       ms += test.duration ?? 0;
       if (test.state === "failed") failed += 1;
     });
+    runner.on(EVENT_TEST_FAIL, (test: Mocha.Test | Mocha.Hook, error: Error) => {
+      Mocha.reporters.Base.consoleLog(`FAILED: ${test.fullTitle()}: ${firstLine(error)}`);
+    });
     runner.on(EVENT_TEST_RETRY, (test: Mocha.Test, error: Error) => {
-      Mocha.reporters.Base.consoleLog(`UNSTEADY ${test.fullTitle()}: ${error.message}`);
+      Mocha.reporters.Base.consoleLog(`UNSTEADY ${test.fullTitle()}: ${firstLine(error)}`);
     });
     runner.on(EVENT_SUITE_END, (suite) => {
       if (suite.root) return;
@@ -38,3 +42,5 @@ export default class Lines extends Mocha.reporters.Base {
     runner.once(EVENT_RUN_END, () => this.epilogue());
   }
 }
+
+const firstLine = ({ message }: Error): string => message.split("\n", 1)[0]!;
