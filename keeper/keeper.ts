@@ -36,6 +36,8 @@ const REST_MIN = 0.5;
 const LOOK_MS = 1_000;
 const FAILED_MS_MIN = 1_000;
 const FAILED_MS_MAX = 60_000;
+/** What is away comes back at any moment, and work has gathered by then: after an outage of minutes nobody waits for another one. */
+const AWAY_MS_MAX = 5_000;
 
 interface State {
   readonly task: Task;
@@ -123,10 +125,11 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
   };
 
   const fail = (state: State, error: unknown): number => {
-    const delayMs = Math.min(FAILED_MS_MIN * 2 ** state.failures, FAILED_MS_MAX);
+    const isAway = isUnavailable(error);
+    const delayMs = Math.min(FAILED_MS_MIN * 2 ** state.failures, isAway ? AWAY_MS_MAX : FAILED_MS_MAX);
     state.failures += 1;
     const fields = { task: state.task.name, failures: state.failures, delayMs, ...describeError(error) };
-    if (isUnavailable(error)) log.warn(fields, "a task of the keeper waits for a dependency");
+    if (isAway) log.warn(fields, "a task of the keeper waits for a dependency");
     else log.error(fields, "a task of the keeper failed");
     return delayMs;
   };

@@ -13,8 +13,11 @@ export interface Parking {
   readonly away: () => unknown;
 }
 
-/** For something of one workspace that is away, twice as long each time. */
-const AWAY_MS_MIN = 1_000;
+/**
+ * For something of one workspace that is away, twice as long each time. Not for longer: an outage of half a minute would cost as much again.
+ * Not for less: a try that finds it away may take seconds, in which no other workspace has its turn.
+ */
+const [AWAY_MS_MIN, AWAY_MS_MAX] = [1_000, 15_000];
 const FAILED_MS = 60_000;
 
 interface Parked {
@@ -42,7 +45,7 @@ export function createParking(log: Log, clock: () => number = () => performance.
     // Told of once, however many wait for it.
     if (away() === null) log.warn(fields, "the audiences of a workspace wait for a dependency");
     const times = parked.get(workspace)?.times ?? 0;
-    const waitMs = Math.min(AWAY_MS_MIN * 2 ** times, FAILED_MS);
+    const waitMs = Math.min(AWAY_MS_MIN * 2 ** times, AWAY_MS_MAX);
     parked.set(workspace, { until: clock() + waitMs, away: error, times: times + 1 });
   };
   const attemptPart: Parking["attempt"] = async (workspace, work) => {

@@ -102,6 +102,21 @@ describe("the keeper", () => {
     assert.ok(lines.every((line) => line.includes('"retention"') && !line.includes("ada")));
   });
 
+  for (const [what, error, delays] of [
+    ["is away every five seconds", new AppError("unavailable", "Away."), [1, 2, 4, 5, 5, 5, 5, 5]],
+    ["fails more and more seldom", new Error("Broken."), [1, 2, 4, 8, 16, 32, 60, 60]],
+  ] as const)
+    it(`asks again for what ${what}`, async () => {
+      const { lines } = start([{ name: "retention", step: () => Promise.reject(error) }]);
+      for (const n of delays.keys()) {
+        await eventually(`it failed ${n + 1} times`, () => lines.length > n);
+        // Does it at once.
+        void open!.rest();
+      }
+      const told = lines.map((line) => (JSON.parse(line) as { readonly delayMs: number }).delayMs / 1_000);
+      assert.deepEqual(told.slice(0, delays.length), delays);
+    });
+
   it("is not at rest, and behind, while part of a task waits for a dependency", async () => {
     let [isWaiting, isAtRest] = [true, false];
     start([{ name: "audiences", step: async () => 5, isWaiting: () => isWaiting }]);
