@@ -67,7 +67,7 @@ export function App(): JSX.Element {
         <Notices />
         {isAway && (
           <div class="banner" role="status">
-            The service does not answer. This page goes on by itself when it is back.
+            The service does not answer. This page continues by itself when it is back.
           </div>
         )}
         {ended !== null && isSecretShown && (

@@ -31,7 +31,10 @@ function KeyForm({ reason, hint }: { readonly reason: string | null; readonly hi
           label="API key"
           type="password"
           value={key}
-          onInput={setKey}
+          onInput={(text) => {
+            action.reset();
+            setKey(text);
+          }}
           autocomplete="current-password"
           placeholder="onym_…"
           hint={hint}
@@ -89,9 +92,9 @@ export function LoginAgain({
           reason={reason}
           hint={
             <>
-              What you wrote is still here. To go on, log in with the key “{key.name ?? key.key_id}”, or with another
-              one of {workspace.name} whose role is {key.role}
-              {key.role !== "owner" && " or higher"}. With any other key it is lost.
+              What you wrote is still here. To go on, log in with a key of {workspace.name} whose role is {key.role}
+              {key.role !== "owner" && " or higher"}: with “{key.name ?? key.key_id}” if that is still valid. With any
+              other key it is lost.
             </>
           }
         />

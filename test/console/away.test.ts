@@ -46,7 +46,7 @@ describeConsole("a service that goes away", (console) => {
       await writing.getByRole("button", { name: "Save" }).first().click();
       await writing.getByText("The service is away").waitFor();
       assert.equal(
-        await writing.getByText("This page goes on by itself").count(),
+        await writing.getByText("This page continues by itself").count(),
         1,
         "what the banner says stands nowhere else",
       );

@@ -18,7 +18,7 @@ describeConsole("erasures", (console) => {
   it("are looked at first, done, proven and ended by mouse; no receipt shows the person", async () => {
     const workspace = await people("eve@example.com", "ada@example.com");
     const { page, look } = await console().open(workspace, { path: "/erasures", as: "admin" });
-    await page.getByText("Nobody was erased yet").waitFor();
+    await page.getByText("Nobody has been erased yet").waitFor();
     await look("erasures-empty");
     await page.getByRole("button", { name: "Erase a person" }).click();
     const dialog = page.getByRole("dialog");

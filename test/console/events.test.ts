@@ -189,10 +189,10 @@ describeConsole("what arrives", (console) => {
       await look("datasets");
       await page.getByRole("button", { name: "Backfill" }).click();
       await page.getByText("there is nothing to do").waitFor();
-      assert.ok(await page.getByRole("button", { name: "Fold them" }).isDisabled());
-      await page.getByRole("button", { name: "Cancel" }).click();
+      assert.equal(await page.getByRole("button", { name: "Fold them" }).count(), 0);
+      await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).last().click();
       await page.getByRole("button", { name: "Edit" }).click();
-      await page.getByLabel("Keep events for, days").fill("90");
+      await page.getByLabel("Keep events for (days)").fill("90");
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("90 days").waitFor();
     });
@@ -203,7 +203,7 @@ describeConsole("what arrives", (console) => {
       const { body } = await workspace.send("POST", "/v1/datasets", orders);
       const { page } = await console().open(workspace, { path: "/datasets", as: "admin" });
       await page.getByRole("button", { name: "Edit" }).click();
-      const days = page.getByLabel("Keep events for, days");
+      const days = page.getByLabel("Keep events for (days)");
       await days.press("End");
       await days.pressSequentially("e");
       await page.getByLabel("Name").focus();

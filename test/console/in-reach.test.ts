@@ -114,7 +114,7 @@ describeConsole("what was out of reach or out of sight", (console) => {
     const { page, look } = await console().open(workspace, { path: "/forbidden-pairs", as: "viewer" });
     await page.getByText("Not all are shown yet").waitFor();
     await page.getByLabel("Identifier").fill("p10");
-    await page.getByText("The newest stand first.").waitFor();
+    await page.getByText("Newest first.").waitFor();
     assert.deepEqual(await page.evaluate(NAMES), ["p101", "p100", "p10"]);
     await look("people-forbidden-found");
     await page.getByLabel("Identifier").fill("nobody");

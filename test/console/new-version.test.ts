@@ -8,7 +8,7 @@ describeConsole("a new version of a schema", (console) => {
     const { page } = await console().open(workspace, { path: `/schemas/${await workspace.schema()}` });
     await page.getByRole("tab", { name: "New version" }).click();
     await page.getByLabel("Compatibility").selectOption("none");
-    await page.getByRole("button", { name: "Undo the changes" }).click({ timeout: 10_000 });
+    await page.getByRole("button", { name: "Discard the changes" }).click({ timeout: 10_000 });
     assert.equal(await page.getByLabel("Compatibility").inputValue(), "backward");
     await page.getByRole("tab", { name: "Versions" }).click();
     await page.getByText("There is one version").waitFor();

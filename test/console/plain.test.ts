@@ -50,7 +50,7 @@ describeConsole("small things that were hard to understand", (console) => {
     const choice = page.getByLabel("Compatibility");
     await choice.waitFor();
     assert.equal(await ask(choice, IS_CUT), false);
-    await page.getByText("a new version must still accept every event that the version before accepts").waitFor();
+    await page.getByText("a new version must still accept every event that the previous version accepts").waitFor();
     await choice.selectOption("none");
     assert.equal(await ask(choice, IS_CUT), false);
   });
@@ -103,7 +103,7 @@ describeConsole("small things that were hard to understand", (console) => {
     const { page } = await console().open(await fresh(), { path: "/settings", as: "admin" });
     await page.emulateMedia({ colorScheme: "dark" });
     const colour = styleOf("backgroundColor");
-    const box = page.getByLabel("Take the phone number as an identifier");
+    const box = page.getByLabel("Use the phone number as an identifier");
     const field = await ask(page.getByLabel("Shared identifier limit"), colour);
     assert.equal(await ask(box, colour), field);
     await box.check();
@@ -130,7 +130,7 @@ describeConsole("small things that were hard to understand", (console) => {
       [5_000, "since when is not known"],
       [null, "since when is not known"],
       // It is nobody's own.
-      [0, "of all workspaces: nothing is waiting"],
+      [0, "no event of any workspace is waiting"],
     ] as const) {
       queue = { waiting, oldest_at: null };
       await go("/stats");
@@ -165,7 +165,7 @@ describeConsole("small things that were hard to understand", (console) => {
       await page.getByText(empty, { exact: true }).waitFor();
       assert.equal(await page.locator("main .button", { hasText: name }).count(), 1, path);
       if (path === "/schemas" || path === "/datasets") {
-        await page.getByText("Events of SDKs need neither a schema nor a dataset").waitFor();
+        await page.getByText("Events sent by SDKs need neither a schema nor a dataset").waitFor();
         await page.locator("main").getByRole("link", { name: "Set up a sender" }).waitFor();
       }
     }

@@ -134,7 +134,7 @@ describeConsole("work that is not stored", (console) => {
       await dialog(opened).getByText("This key does not exist").waitFor();
       wereRefused(opened, 401);
       // The one that it was begun with may be revoked.
-      await dialog(opened).getByText("or with another one of Corner shop whose role is admin or higher").waitFor();
+      await dialog(opened).getByText("log in with a key of Corner shop whose role is admin or higher").waitFor();
       await logInWith(opened, await workspace.key("owner"));
       await dialog(opened).waitFor({ state: "detached" });
       assert.equal(await text(opened).inputValue(), typed);
@@ -173,7 +173,7 @@ describeConsole("work that is not stored", (console) => {
       assert.equal(await text(opened).inputValue(), typed);
       await page.getByText("Version 2 was registered meanwhile").waitFor();
       await page.locator(".diff .removed", { hasText: "plan" }).waitFor();
-      await page.getByRole("button", { name: "Undo the changes" }).click();
+      await page.getByRole("button", { name: "Discard the changes" }).click();
       assert.match(await text(opened).inputValue(), /"plan"/);
       await text(opened).fill((await text(opened).inputValue()).replace('"plan"', '"tier"'));
       assert.equal(await page.getByText("was registered meanwhile").count(), 0);
@@ -269,7 +269,7 @@ describeConsole("work that is not stored", (console) => {
     const dialog = page.getByRole("dialog");
     for (const [path, opens, label, text] of [
       ["/datasets", "New dataset", "Name", "Visits"],
-      ["/datasets", "Edit", "Keep events for, days", "30"],
+      ["/datasets", "Edit", "Keep events for (days)", "30"],
       ["/keys", "New key", "Name", "web page"],
       ["/namespaces", "New namespace", "Name", "till"],
       ["/namespaces", "Edit", "Blocked values", "unknown"],
@@ -294,7 +294,7 @@ describeConsole("work that is not stored", (console) => {
     const opened = await console().open(await console().app.workspace(), { path: "/settings" });
     const { page, go } = opened;
     const limit = page.getByLabel("Shared identifier limit");
-    const phone = page.getByLabel("Take the phone number as an identifier");
+    const phone = page.getByLabel("Use the phone number as an identifier");
     await limit.fill("7");
     await phone.check();
     // The other form is stored, and read again.

@@ -73,7 +73,7 @@ describeConsole("the workspace", (console) => {
       .getByRole("button", { name: "Revoke" })
       .click();
     await page.getByRole("button", { name: "Revoke the key" }).click();
-    await page.getByText("web page is revoked.").waitFor();
+    await page.getByText("The key “web page” is revoked.").waitFor();
     const { body } = await workspace.send("GET", "/v1/keys");
     assert.equal((body["keys"] as unknown[]).length, 2);
   });
@@ -138,7 +138,7 @@ describeConsole("the workspace", (console) => {
     wereRefused(opened, 422);
     await page.getByLabel("Name", { exact: true }).fill("loyalty_card");
     await page.getByLabel("Limit").fill("2");
-    await page.getByRole("dialog").getByText("of the kind device it gives any number").waitFor();
+    await page.getByRole("dialog").getByText("any number of values of kind device").waitFor();
     assert.equal(await page.getByLabel("Priority").getAttribute("placeholder"), "0, the lowest");
     await look("namespace-new");
     await page.getByRole("button", { name: "Create" }).click();
@@ -256,7 +256,7 @@ describeConsole("the workspace", (console) => {
     );
     await page.getByRole("button", { name: "Save" }).first().click();
     await page.getByText("The identity settings are saved.").waitFor();
-    await page.getByLabel("Take the phone number as an identifier").check();
+    await page.getByLabel("Use the phone number as an identifier").check();
     await page.getByRole("button", { name: "Save" }).last().click();
     await page.getByText("The settings for events are saved.").waitFor();
     await look("settings");
@@ -268,7 +268,7 @@ describeConsole("the workspace", (console) => {
     const workspace = await fresh();
     const { page } = await console().open(workspace, { path: "/settings", as: "admin" });
     const adds = page.getByLabel("Sending keys may add namespaces");
-    const phone = page.getByLabel("Take the phone number as an identifier");
+    const phone = page.getByLabel("Use the phone number as an identifier");
     await phone.waitFor();
     await adds.waitFor();
     const shared = { shared_identifier_limit: null, sending_keys_add_namespaces: true };

@@ -202,7 +202,7 @@ function Delete({
   const [users, setUsers] = useState<readonly string[]>([]);
   return (
     <Confirm
-      title={`Delete ${name}?`}
+      title={`Delete the audience “${name}”?`}
       verb="Delete the audience"
       isDanger
       onClose={onClose}

@@ -19,7 +19,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Audiences"
-      intro="An audience is a rule with a name. Its members always follow the rule, also after a merge, an undo or a late event."
+      intro="An audience is a rule with a name. Its members always follow the rule, even after a merge, an undo or a late event."
       actions={mayEdit && create}
     >
       <Card isFlush>

@@ -63,13 +63,13 @@ export function NewWebhookDialog({
           value={url}
           onInput={setUrl}
           placeholder="https://hooks.example.com/onym"
-          hint="By https, and public, unless the service allows others (WEBHOOK_PRIVATE)."
+          hint="A public https address, unless the service allows others (WEBHOOK_PRIVATE)."
           wrong={wrongOf(making.error, "url")}
         />
         {names.size > 0 && (
           <fieldset class="checks">
             <legend>Audiences</legend>
-            <span class="hint soft small">None: all of them, also those that are made later.</span>
+            <span class="hint soft small">If you tick none: all audiences, also future ones.</span>
             <div class="checks-list">
               {[...names].map(([id, name]) => (
                 <CheckField
@@ -87,7 +87,7 @@ export function NewWebhookDialog({
           </fieldset>
         )}
         <fieldset class="checks">
-          <legend>Tells that</legend>
+          <legend>What it tells</legend>
           {TYPES.map(([type, name]) => (
             <CheckField
               key={type}

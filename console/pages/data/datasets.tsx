@@ -225,7 +225,7 @@ function Edit({
     );
   return (
     <Dialog
-      title={standing === null ? "New dataset" : `The dataset ${standing.name}`}
+      title={standing === null ? "New dataset" : `Edit the dataset “${standing.name}”`}
       onClose={close}
       isBusy={storing.isBusy}
     >
@@ -252,7 +252,7 @@ function Edit({
           onChange={(next) => change({ isFolded: next })}
         />
         <TextField
-          label="Keep events for, days"
+          label="Keep events for (days)"
           type="number"
           min={1}
           value={days}
@@ -300,11 +300,25 @@ function Fill({
 }): JSX.Element {
   const path = `/v1/datasets/${of.dataset_id}/backfill`;
   const plan = useAnswer(path, (signal) => api<Plan>("POST", `${path}?dry_run=true`, {}, { signal }));
+  if (plan.data?.total === 0)
+    return (
+      <Dialog
+        title="Nothing can be folded"
+        onClose={onClose}
+        foot={
+          <Button kind="primary" onClick={onClose}>
+            Close
+          </Button>
+        }
+      >
+        <p>{toldOf(0)}</p>
+      </Dialog>
+    );
   return (
     <Confirm
-      title={`Fold the stored events of ${of.name}?`}
+      title={`Fold the stored events of “${of.name}”?`}
       verb="Fold them"
-      isReady={plan.data !== null && plan.data.total !== 0}
+      isReady={plan.data !== null}
       onClose={onClose}
       act={async () => {
         await api("POST", path, {});

@@ -171,7 +171,8 @@ export function Page({ query }: PageProps): JSX.Element {
                 {groups.isAll ? "" : "+"}
               </span>
               <span class="note">
-                {times === 1 ? "dead letter" : "dead letters"}. {name === reason ? "Show all again" : "Show only these"}
+                {times === 1 ? "dead letter" : "dead letters"}.{" "}
+                <span class="pick-does">{name === reason ? "Show all again" : "Show only these"}</span>
               </span>
             </button>
           ))}

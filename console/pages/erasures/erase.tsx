@@ -28,6 +28,7 @@ import { Counts } from "./shown.js";
 type Target = { readonly profile_id: string } | { readonly identifiers: readonly Identifier[] };
 
 const PATH = "/v1/erasures";
+const SURE = "I know that nobody can undo this";
 
 /** Erases the person of a profile, or of an identifier that is typed here: shows what would go, and erases only that. */
 export function Erase({
@@ -82,7 +83,7 @@ export function Erase({
             kind="danger"
             icon="erase"
             disabled={seen === null}
-            needs={seen !== null && !isSure ? "Tick the box first" : null}
+            needs={seen !== null && !isSure ? `Tick “${SURE}” first` : null}
             isBusy={erasing.isBusy}
             onClick={() => void erase()}
           >
@@ -112,7 +113,7 @@ export function Erase({
             checked={isKeptOut}
             onChange={setKeptOut}
           />
-          <CheckField label="I know that nobody can undo this" checked={isSure} onChange={setSure} />
+          <CheckField label={SURE} checked={isSure} onChange={setSure} />
         </>
       )}
       {isOther ? (

@@ -29,7 +29,7 @@ export function Page(): JSX.Element {
           pages={receipts}
           keyOf={({ erasure_id: id }) => id}
           empty={
-            <Empty icon="erase" title="Nobody was erased yet">
+            <Empty icon="erase" title="Nobody has been erased yet">
               A person is erased on the page of the profile, or here by identifiers. It cannot be undone.
             </Empty>
           }

@@ -7,7 +7,8 @@ import type { Receipt } from "./records.js";
 export function Counts({ of }: { readonly of: Readonly<Record<string, number>> }): JSX.Element {
   const named = Object.entries(of);
   if (named.length === 0) return <span class="soft">none</span>;
-  return <span class="break">{named.map(([name, times]) => `${times} ${visible(name)}`).join(", ")}</span>;
+  // A number stays with what it counts.
+  return <span class="break">{named.map(([name, times]) => `${times}\u00a0${visible(name)}`).join(", ")}</span>;
 }
 
 export const State = ({

@@ -93,9 +93,9 @@ function Result({ of }: { readonly of: string }): JSX.Element {
             </>
           }
         >
-          <bdi class="break">{brief(of)}</bdi> was looked up in all {names?.length ?? 0} namespaces, as it stands,
-          e-mail addresses and phone numbers in any spelling. Check the spelling. Events that were refused, or whose
-          schema has no <a href="#/datasets">dataset</a> that is folded, do not create profiles.
+          No profile has “<bdi class="break">{brief(of)}</bdi>” in any of the {names?.length ?? 0} namespaces. E-mail
+          addresses and phone numbers are found in any spelling, other values only as they were sent. Events that were
+          refused, or whose schema has no <a href="#/datasets">dataset</a> that is folded, do not create profiles.
         </Empty>
       </Card>
     );

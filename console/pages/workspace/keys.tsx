@@ -60,7 +60,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Keys"
-      intro="Who may use this workspace, and for what. A key’s secret is shown once, when it is made. The newest stands first."
+      intro="Who may use this workspace, and for what. A key’s secret is shown once, when it is made. Newest first."
       actions={
         <Button kind="primary" icon="add" onClick={() => setMaking(true)}>
           New key
@@ -148,13 +148,13 @@ export function Page(): JSX.Element {
       )}
       {revoked !== null && (
         <Confirm
-          title={`Revoke ${nameOf(revoked)}?`}
+          title={`Revoke the key “${nameOf(revoked)}”?`}
           verb="Revoke the key"
           isDanger
           onClose={() => setRevoked(null)}
           act={async () => {
             await api("DELETE", `/v1/keys/${revoked.key_id}`);
-            notify(`${nameOf(revoked)} is revoked.`);
+            notify(`The key “${nameOf(revoked)}” is revoked.`);
             keys.reload();
           }}
         >
@@ -166,14 +166,14 @@ export function Page(): JSX.Element {
       )}
       {rotated !== null && (
         <Confirm
-          title={`Rotate ${nameOf(rotated)}?`}
+          title={`Rotate the key “${nameOf(rotated)}”?`}
           verb="Create the new key"
           onClose={() => setRotated(null)}
           act={async () => setMade(await api<NewKey>("POST", `/v1/keys/${rotated.key_id}/rotate`, {}))}
         >
           <p>
-            A new key takes its place with the same rights. The old one goes on for a day, so that senders can change
-            over. {rotated.key_id === me && <strong>It is yours: log in with the new one.</strong>}
+            A new key takes its place with the same rights. The old one keeps working for a day, so that senders can
+            change over. {rotated.key_id === me && <strong>It is yours: log in with the new one.</strong>}
           </p>
         </Confirm>
       )}

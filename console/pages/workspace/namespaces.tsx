@@ -25,7 +25,7 @@ import {
 
 const KINDS = [
   ["person", "person: a login, an e-mail address"],
-  ["device", "device: a cookie, a phone"],
+  ["device", "device: a cookie, an app on a phone"],
 ] as const;
 const NORMALIZATIONS = [
   ["none", "none: exactly as sent"],
@@ -37,7 +37,7 @@ const PRIORITY =
 const LIMIT = "How many values of the namespace one profile may have: with 1, it never gets a second one.";
 const BLOCKED = "How many values identify nobody, whoever sends them.";
 const KIND =
-  "What is sent with a key for events and SDKs never gives a profile a second value of a namespace of the kind person; of the kind device it gives any number.";
+  "Keys for events and SDKs can give a profile only one value of a namespace of kind person, but any number of values of kind device.";
 /** A longer name takes several lines. */
 const WHOLE_MAX = 24;
 const BLANK: Namespace = { name: "", kind: "person", normalization: "none", limit: null, priority: 0, blocked: [] };
@@ -183,7 +183,7 @@ function Edit({
     if (done === true) onDone(name.trim());
   };
   return (
-    <Dialog title={isNew ? "New namespace" : `The namespace ${of.name}`} onClose={close} isBusy={storing.isBusy}>
+    <Dialog title={isNew ? "New namespace" : `Edit the namespace “${of.name}”`} onClose={close} isBusy={storing.isBusy}>
       <Form onSubmit={() => void submit()}>
         {isNew && (
           <TextField

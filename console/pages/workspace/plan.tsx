@@ -37,7 +37,7 @@ export function Plan(): JSX.Element {
       title="Tracking plan"
       note={
         <>
-          Which schema the events of a name have. It is set over the <a href="/docs">API</a>, with {PUT}.
+          Which schema the events of each name must match. Set it through the <a href="/docs">API</a>, with {PUT}.
         </>
       }
       isFlush

@@ -216,7 +216,7 @@ const SWITCHES = [
   ],
   [
     "phone",
-    "Take the phone number as an identifier",
+    "Use the phone number as an identifier",
     <>
       The trait <code>phone</code> becomes a value of the namespace <code>phone</code>: two visitors with one number
       become one profile.

@@ -77,7 +77,7 @@ function Shown({
         <Figure
           name="Quarantined"
           value={<Linked value={quarantined} to={quarantinedOf({})} />}
-          note="held as dead letters, up to a limit"
+          note="kept as dead letters"
         />
         <Figure
           name="Refused"
@@ -89,14 +89,13 @@ function Shown({
           value={queue.waiting === null ? "unknown" : <Num value={queue.waiting} />}
           note={
             <>
-              of all workspaces:{" "}
               {queue.waiting === 0 ? (
-                "nothing is waiting"
+                "no event of any workspace is waiting"
               ) : queue.oldest_at === null ? (
-                "since when is not known"
+                "of all workspaces; since when is not known"
               ) : (
                 <>
-                  the oldest came <Time at={queue.oldest_at} />
+                  of all workspaces; the oldest came <Time at={queue.oldest_at} />
                 </>
               )}
             </>

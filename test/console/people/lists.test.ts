@@ -15,8 +15,9 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await go("/forbidden-pairs");
     await page.getByText("No pair is forbidden").waitFor();
     await look("people-forbidden-empty");
-    await page.locator("main").getByRole("link", { name: "Undo", exact: true }).click();
+    await page.locator("main").getByRole("link", { name: "Forbid a pair" }).click();
     assert.ok(await page.getByLabel("Forbid the pair").isChecked());
+    assert.equal(await page.getByLabel("What to undo").count(), 0);
   });
 
   it("lists changes by their outcome, and opens one, by mouse and by keyboard", async () => {
@@ -87,7 +88,7 @@ describeConsole("changes, shared identifiers and forbidden pairs", (console) => 
     await page.getByRole("heading", { name: "Change: created" }).waitFor();
     // A later unlink may have parted the same two: it is not said that nothing did.
     await go(`/changes/${revert}`);
-    await facts.getByText("no change undid all of it").waitFor({ timeout: 10_000 });
+    await facts.getByText("not undone, or only in part").waitFor({ timeout: 10_000 });
     await go(`/undo?what=change&change=${changeId}`);
     await page.getByText("There is nothing to undo").waitFor();
     await page.locator(`main a[href="#/changes/${revert}"]`).waitFor({ timeout: 10_000 });

@@ -12,7 +12,7 @@ describeConsole("an undo at a device", (console) => {
     const path = "/undo?what=pair&namespace=user_id&value=ada&to_namespace=device_id&to_value=phone";
     const { page } = await console().open(workspace, { as: "admin", path });
     await page.getByText("There is nothing to undo").waitFor();
-    const offer = page.locator(".message", { hasText: "These two are apart now" });
+    const offer = page.locator(".message", { hasText: "These are two people now" });
     await offer.locator(".sent").nth(1).waitFor();
     assert.deepEqual(await offer.locator(".sent").allTextContents(), ["ada", "bob"]);
   });
@@ -26,13 +26,13 @@ describeConsole("an undo at a device", (console) => {
     await page.getByRole("button", { name: "Unlink…" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Unlink", exact: true }).click();
     await page.getByText("Done: unlinked").waitFor();
-    const offer = page.locator(".message", { hasText: "These two are apart now" });
+    const offer = page.locator(".message", { hasText: "These are two people now" });
     await offer.locator(".sent").nth(1).waitFor();
     assert.deepEqual(await offer.locator(".sent").allTextContents(), ["ada", "bob"]);
     await page.getByText("The device is still with one of them").waitFor();
     await look("people-undo-device");
     await offer.getByRole("link", { name: "Preview: also keep them apart" }).click();
-    await page.getByText("They are two already. From now on they stay two.").waitFor();
+    await page.getByText("They are two people already. Once the pair is forbidden, they stay two.").waitFor();
     assert.equal(await page.getByRole("figure").count(), 0);
     await page.getByRole("button", { name: "Forbid…" }).click();
     const dialog = page.getByRole("dialog", { name: "Forbid?" });

@@ -201,7 +201,7 @@ describeConsole("undo", (console) => {
     assert.equal(await page.getByRole("alert").count(), 0);
     await page.getByRole("link", { name: "Preview this one" }).first().click();
     await unlinkAsShown(page);
-    const offer = page.locator(".message", { hasText: "These two are apart now" });
+    const offer = page.locator(".message", { hasText: "These are two people now" });
     await offer.locator(".sent").nth(1).waitFor();
     assert.deepEqual(await offer.locator(".sent").allTextContents(), ["ada", "bob"]);
     await look("people-undo-apart");

@@ -158,7 +158,8 @@ export function Left({
         ) : (
           [...counts].map(([why, times]) => (
             <span key={why}>
-              <strong>{count(times, "letter")}:</strong> {WHY[why] ?? why}.
+              <strong>{count(times, "letter")}:</strong> {title !== undefined && why === "refused" ? "would be " : ""}
+              {WHY[why] ?? why}.
             </span>
           ))
         )}

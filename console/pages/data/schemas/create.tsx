@@ -51,7 +51,7 @@ export const CompatibilityField = ({
     value={value}
     options={COMPATIBILITIES}
     onChange={onChange}
-    hint="backward: a new version must still accept every event that the version before accepts. none: a new version may change anything."
+    hint="backward: a new version must still accept every event that the previous version accepts. none: a new version may change anything."
   />
 );
 
@@ -99,7 +99,7 @@ export function Page(): JSX.Element {
             value={id}
             onInput={setId}
             placeholder="signup"
-            hint="Senders name it in schema_id. If it is empty, one is generated."
+            hint={`Senders name it in schema_id.${isExample ? "" : " If it is empty, one is generated."}`}
             wrong={wrongOf(storing.error, "schema_id")}
           />
           <SchemaEditor
@@ -128,9 +128,12 @@ export function Page(): JSX.Element {
               kind="primary"
               type="submit"
               isBusy={storing.isBusy}
-              disabled={jsonProblem(text) !== null}
               needs={
-                isExample && id.trim() === "" ? "Enter a schema id, or change the example" : isRefused ? CORRECT : null
+                isExample && id.trim() === ""
+                  ? "Enter a schema id, or change the example"
+                  : isRefused || jsonProblem(text) !== null
+                    ? CORRECT
+                    : null
               }
             >
               Register

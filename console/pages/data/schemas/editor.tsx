@@ -33,6 +33,8 @@ export interface EditorProps {
   /** Where it would be registered; asked with `dry_run` after each change. */
   readonly path: string;
   readonly compatibility: string;
+  /** The text is the one to begin with. */
+  readonly isAsBefore?: boolean;
   /** The version that it would follow: it is tried anew where that is another one. */
   readonly after?: number;
   /** Hears of each trial which version it would become. */
@@ -70,6 +72,7 @@ export function SchemaEditor({
   onInput,
   path,
   compatibility,
+  isAsBefore = false,
   after,
   onTried,
   onJudged,
@@ -93,17 +96,17 @@ export function SchemaEditor({
       {error !== null && <Failure error={inOneWay(error)} />}
       {/* In the place of the answer, so that what is below stays where it is. */}
       {problem === null && error === null && trial === null && <Message tone="info">Checking…</Message>}
-      {trial !== null && <Tried trial={trial} />}
+      {trial !== null && <Tried trial={trial} isAsBefore={isAsBefore} />}
     </div>
   );
 }
 
-function Tried({ trial }: { readonly trial: Trial }): JSX.Element {
+function Tried({ trial, isAsBefore }: { readonly trial: Trial; readonly isAsBefore: boolean }): JSX.Element {
   const { identities, traits } = annotationsOf(trial.schema);
   return (
     <div class="stack-small">
-      <Message tone="good">
-        <strong>Valid: this would become version {trial.version}.</strong>
+      <Message tone={isAsBefore ? "info" : "good"}>
+        <strong>{isAsBefore ? "Nothing is changed yet." : `Valid: this would become version ${trial.version}.`}</strong>
         {identities.length === 0 && <span>No field has x-identity, so its events belong to nobody.</span>}
       </Message>
       {trial.warnings.length > 0 && (

@@ -196,6 +196,7 @@ function Edit({
           onInput={setText}
           path={`${path}/versions`}
           compatibility={compatibility}
+          isAsBefore={text === before}
           after={latest.version}
           onTried={(version) => version > latest.version + 1 && onStale()}
           onJudged={setRefused}
@@ -214,13 +215,14 @@ function Edit({
             kind="primary"
             type="submit"
             isBusy={storing.isBusy}
-            disabled={jsonProblem(text) !== null}
-            needs={text === before ? "Change the schema first" : isRefused ? CORRECT : null}
+            needs={
+              text === before ? "Change the schema first" : isRefused || jsonProblem(text) !== null ? CORRECT : null
+            }
           >
             Register the version
           </Button>
           <Button onClick={() => change(base)} disabled={isAsBefore}>
-            Undo the changes
+            Discard the changes
           </Button>
         </div>
       </Form>

@@ -33,13 +33,16 @@ export interface Label {
   readonly count: string | null;
 }
 
-/** How many units of the picture a pixel is, at least one: words stay as large as words, however much there is to see. */
+/** Words of a picture that is drawn larger than it is grow with it, but not beyond this. */
+const UNIT_MIN = 0.7;
+
+/** How many units of the picture a pixel is: words stay as large as words, however much or little there is to see. */
 export function useUnit(plane: RefObject<SVGSVGElement | null>, box: Box): number {
   const [unit, setUnit] = useState(1);
   // Measured before it is painted too: else too many words would show until the observer tells of the size.
   useLayoutEffect(() => {
     const measure = ({ width, height }: DOMRectReadOnly): void => {
-      if (width > 0 && height > 0) setUnit(Math.max(1, box.width / width, box.height / height));
+      if (width > 0 && height > 0) setUnit(Math.max(UNIT_MIN, box.width / width, box.height / height));
     };
     measure(plane.current!.getBoundingClientRect());
     const observer = new ResizeObserver(([entry]) => measure(entry!.contentRect));

@@ -128,7 +128,7 @@ function Chosen({
     return <ChosenLink link={link} nodes={outline.nodes} isBridge={bridges.has(idOf(link))} mayUndo={mayUndo} />;
   const bundle = drawn.links.find((one) => one.id === id);
   if (bundle !== undefined) return <p>{count(bundle.count, "link")} between these two.</p>;
-  return <p class="soft">Choose a point or a line to see who said so, and when.</p>;
+  return <p class="soft">Choose a point or a line to see which event or call it comes from.</p>;
 }
 
 const ChosenNode = ({ node, mayUndo }: { readonly node: OutlineNode; readonly mayUndo: boolean }): JSX.Element => {

@@ -52,7 +52,7 @@ export function Page(): JSX.Element {
   return (
     <PageFrame
       title="Forbidden pairs"
-      intro={`Two identifiers that may not be in one profile, neither directly nor through others. ${pages.isWhole ? "The newest stand first." : "Not all are shown yet, and these are in no order."}`}
+      intro={`Two identifiers that may not be in one profile, either directly or through others. ${pages.isWhole ? "Newest first." : "Not all are shown yet, and these are in no order."}`}
       actions={
         mayAllow && (
           <LinkButton icon="add" href="#/undo?what=pair&forbid=true">
@@ -81,7 +81,9 @@ export function Page(): JSX.Element {
             wanted === "" ? (
               <Empty icon="forbidden" title="No pair is forbidden">
                 When two people were taken for one, unlink them and forbid the pair, so that it does not happen again.
-                An admin does that in {mayAllow ? <a href="#/undo?what=pair&forbid=true">Undo</a> : "Undo"}.
+                {mayAllow
+                  ? "Use “Forbid a pair”, or forbid it together with the undo."
+                  : "An admin can do that in Undo."}
               </Empty>
             ) : (
               <Empty

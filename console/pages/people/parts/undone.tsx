@@ -37,5 +37,5 @@ async function findRevert(id: string, signal: AbortSignal): Promise<Undone> {
 export function UndoneBy({ id }: { readonly id: string }): JSX.Element {
   const { data, error } = useAnswer(id, (signal) => findRevert(id.toLowerCase(), signal));
   if (data === null) return <span class="soft">{error === null ? "…" : "not known"}</span>;
-  return data.by === null ? <span class="soft">no change undid all of it</span> : <ChangeLink id={data.by} />;
+  return data.by === null ? <span class="soft">not undone, or only in part</span> : <ChangeLink id={data.by} />;
 }

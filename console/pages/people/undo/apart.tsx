@@ -19,7 +19,7 @@ export function KeepApart({ two }: { readonly two: Two }): JSX.Element {
   if (!explained.connected)
     return (
       <Message tone="info">
-        <strong>These two are apart now</strong>
+        <strong>These are two people now</strong>
         <Pair from={two.from} to={two.to} isWhole />
         <div>
           <LinkButton isSmall icon="forbidden" href={hrefOfUndo({ kind: "pair", ...two, isForbidden: true })}>

@@ -3,6 +3,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import { Button, Card, CheckField, Failure, Form, SelectField, TextField } from "../../../ui/kit.js";
 import { IdentifierFields, isGiven, needsOf, useNamespaces, wholeOf } from "../parts/choose.js";
 import type { Identifier } from "../parts/records.js";
+import { isToForbid } from "./blank.js";
 import type { UndoRequest } from "./request.js";
 
 const KINDS = [
@@ -49,7 +50,7 @@ export function Ask({ query, isNew, onChange, onSubmit }: AskProps): JSX.Element
   return (
     <Card>
       <Form onSubmit={() => void (request !== null && onSubmit(request))}>
-        <SelectField label="What to undo" value={kind} options={KINDS} onChange={setKind} />
+        {!isToForbid(query) && <SelectField label="What to undo" value={kind} options={KINDS} onChange={setKind} />}
         {kind === "change" ? (
           <TextField
             label="Change id"

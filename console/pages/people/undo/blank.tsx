@@ -9,7 +9,7 @@ export const isToForbid = (query: URLSearchParams): boolean =>
 /** Below a form that asks for nothing yet. */
 export const Blank = (): JSX.Element => (
   <Card>
-    <Empty icon="undo" title="Enter what to undo" action={<LinkButton href="#/changes">To the changes</LinkButton>}>
+    <Empty icon="undo" title="Enter what to undo" action={<LinkButton href="#/changes">Open changes</LinkButton>}>
       Enter two identifiers that are not one person, one identifier that belongs to nobody, or the id of a change. You
       can also come here from a profile’s identifiers, its identity graph or a change; then the form is filled in.
     </Empty>

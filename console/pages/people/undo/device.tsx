@@ -55,7 +55,7 @@ export function AfterUnlink({ two }: { readonly two: Two }): JSX.Element {
         <strong>The device is still with one of them</strong>
         <Name of={found.device} isWhole />
         <span>
-          It is linked to the other person now. If it is nobody’s alone,{" "}
+          It is linked to one of the two only. If several people use it,{" "}
           <a href={hrefOfUndo({ kind: "identifier", identifier: found.device, apart: found.people })}>unlink it too</a>.
         </span>
       </Message>

@@ -151,7 +151,7 @@ function Undoing({
         note={request.kind === "change" ? <ChangeLink id={request.id} /> : undefined}
         foot={
           <>
-            <Button kind="risky" icon="undo" onClick={() => setAsking(true)}>
+            <Button kind="risky" icon={areTwo(preview) ? "forbidden" : "undo"} onClick={() => setAsking(true)}>
               {verbOf(request, preview)}
             </Button>
             <LinkButton href="#/undo">Cancel</LinkButton>
@@ -160,8 +160,8 @@ function Undoing({
       >
         <div class="stack">
           {areTwo(preview) && request.kind === "pair" ? (
-            <Message tone="good">
-              <strong>They are two already. From now on they stay two.</strong>
+            <Message tone="info">
+              <strong>They are two people already. Once the pair is forbidden, they stay two.</strong>
               <Pair from={request.from} to={request.to} isWhole />
             </Message>
           ) : (
@@ -285,7 +285,7 @@ function Nothing({ request, preview }: { readonly request: UndoRequest; readonly
         <Stays preview={preview} />
         {request.kind === "pair" && !request.isForbidden && <AfterUnlink two={wantedApart(request)!} />}
         <div class="row">
-          <LinkButton href="#/changes">To the changes</LinkButton>
+          <LinkButton href="#/changes">Open changes</LinkButton>
         </div>
       </div>
     </Card>
