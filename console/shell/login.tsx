@@ -93,8 +93,8 @@ export function LoginAgain({
           hint={
             <>
               What you wrote is still here. To go on, log in with a key of {workspace.name} whose role is {key.role}
-              {key.role !== "owner" && " or higher"}: with “{key.name ?? key.key_id}” if that is still valid. With any
-              other key it is lost.
+              {key.role !== "owner" && " or higher"}, for example with “{key.name ?? key.key_id}” if that is still
+              valid. With any other key it is lost.
             </>
           }
         />
