@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { instanceFolder } from "./paths.js";
@@ -21,8 +21,10 @@ const PORT_MAX = 30_000;
 const PORT_TRIES = 1_000;
 const PASSWORD_BYTES = 18;
 
+const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
+
 export function requireName(name: string): string {
-  if (!/^[a-z0-9][a-z0-9-]{0,31}$/.test(name)) throw new Error("--name: 1 to 32 of a-z, 0-9 and -, the first not a -");
+  if (!NAME.test(name)) throw new Error("--name: 1 to 32 of a-z, 0-9 and -, the first not a -");
   return name;
 }
 
@@ -40,7 +42,10 @@ export function findInstance(name: string): Instance | null {
 export async function createInstance(name: string): Promise<Instance> {
   const folder = instanceFolder(requireName(name));
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const kept = { ports: await choosePorts(), passwords: { rabbitmq: newPassword(), neo4j: newPassword() } };
+  const kept = {
+    ports: await choosePorts(portsOfOthers(folder)),
+    passwords: { rabbitmq: newPassword(), neo4j: newPassword() },
+  };
   // Renamed when whole, so that a kill leaves no half of it.
   writeFileSync(`${fileOf(folder)}.new`, JSON.stringify(kept, null, 2), { mode: 0o600 });
   renameSync(`${fileOf(folder)}.new`, fileOf(folder));
@@ -52,12 +57,18 @@ export const newPassword = (): string => randomBytes(PASSWORD_BYTES).toString("h
 
 const fileOf = (folder: string): string => path.join(folder, "instance.json");
 
-async function choosePorts(): Promise<Instance["ports"]> {
+/** Also of those that are down: their ports are free now, and not when they are up again. */
+function portsOfOthers(folder: string): ReadonlySet<number> {
+  const names = readdirSync(path.dirname(folder)).filter((name) => NAME.test(name) && name !== path.basename(folder));
+  return new Set(names.flatMap((name) => Object.values(findInstance(name)?.ports ?? {})));
+}
+
+async function choosePorts(taken: ReadonlySet<number>): Promise<Instance["ports"]> {
   const ports = new Set<number>();
   for (let tries = 0; ports.size < PORT_NAMES.length; tries += 1) {
     if (tries > PORT_TRIES) throw new Error(`no free ports from ${PORT_MIN} to ${PORT_MAX}`);
     const port = randomInt(PORT_MIN, PORT_MAX);
-    if (await isFree(port)) ports.add(port);
+    if (!taken.has(port) && (await isFree(port))) ports.add(port);
   }
   return Object.fromEntries([...ports].map((port, index) => [PORT_NAMES[index]!, port])) as Record<PortName, number>;
 }

@@ -75,6 +75,13 @@ describe("the servers' script", () => {
       assert.equal(new Set(values).size, values.length);
     });
 
+    it("takes no port of another one, also while that one is down", async () => {
+      const { folder, ...made } = await createInstance("one");
+      const ports = Object.fromEntries(Array.from({ length: 15_000 }, (_, n) => [`p${n}`, 15_000 + n]));
+      writeFileSync(path.join(folder, "instance.json"), JSON.stringify({ ...made, ports }));
+      await assert.rejects(createInstance("two"), /no free ports/);
+    });
+
     it("has passwords that no command line takes for an option", () => {
       const passwords = Array.from({ length: 1_000 }, newPassword);
       assert.deepEqual(
