@@ -295,4 +295,11 @@ export async function* readWhole(
   if (some.length > 0) yield some;
 }
 
+/** A small profile for rules that look at its events alone. */
+export const withoutFacets = (one: WalkedProfile): Judgeable => ({
+  uids: uidsOf(one),
+  identifiers: one.members!.map(({ identifier }) => identifier),
+  facet: emptyFacet,
+});
+
 const uidsOf = ({ members }: WalkedProfile): readonly Uid[] => members!.map(({ uid }) => uid);

@@ -19,7 +19,7 @@ export interface MemberDeps {
 
 /** What is stored of a profile. */
 type Stored = Omit<SeatRow, "workspace">;
-const noSeat = (profileId: ProfileId): Stored => ({ profileId, due: null, memberships: [] });
+const noSeat = (profileId: ProfileId): Stored => ({ profileId, memberships: [], untils: [] });
 
 const PER_PAGE = 256;
 /** So many are held before somebody looks at them again. */
@@ -171,7 +171,7 @@ async function wrongOf(
   workspace: WorkspaceId,
   { profiles, readAt }: Seated,
 ): Promise<readonly ProfileId[]> {
-  const asked = profiles.filter(({ due }) => (due ?? Infinity) > readAt);
+  const asked = profiles.filter(({ untils }) => untils.every(([, until]) => until > readAt));
   for (let n = asked.length; n < profiles.length; n += 1)
     findings.passedOver("profiles whose time to be looked at has come");
   const profileIds = asked.map(({ profileId }) => profileId);
@@ -180,15 +180,15 @@ async function wrongOf(
   return profileIds.filter((_, n) => !agrees(asked[n]!, found[n]!));
 }
 
-function agrees({ due, memberships }: Stored, found: Found): boolean {
+function agrees({ memberships, untils }: Stored, found: Found): boolean {
   if (found.kind === "unread") return true;
   const judged = found.kind === "live" ? found.judged : [];
-  const until = Math.min(...judged.map((one) => one.until));
+  const stored = new Map(untils);
   const isIn = new Set(judged.flatMap(({ audienceId, is }) => (is ? [audienceId] : [])));
   return (
     memberships.length === isIn.size &&
     memberships.every(([audienceId]) => isIn.has(audienceId)) &&
     // It may be looked at too early, never too late.
-    (due ?? Infinity) <= until
+    judged.every(({ audienceId, until }) => (stored.get(audienceId) ?? Infinity) <= (until ?? Infinity))
   );
 }

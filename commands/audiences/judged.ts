@@ -3,6 +3,7 @@ import { countingAudiences } from "../../core/audience/tallies.js";
 import type { WorkspaceId } from "../../core/ids.js";
 import { compileRule, type Judge, type Verdict } from "../../core/rule/judge.js";
 import { compileNeeds, type Needs } from "../../core/rule/needs.js";
+import { hasFields } from "../../core/rule/rule.js";
 import type { Judgeable } from "../read-profile.js";
 import { readEventsOfEach, type AskedOfEach, type EventServices } from "../search/events.js";
 import { subjectOf } from "../search/subject.js";
@@ -12,6 +13,8 @@ export interface Compiled {
   readonly audience: Audience;
   readonly judge: Judge;
   readonly needs: Needs;
+  /** It looks at events alone. */
+  readonly isOfEvents: boolean;
 }
 
 /** The audiences of a workspace, as they stood together. */
@@ -29,7 +32,7 @@ export function compileAudiences(set: AudienceSet): CompiledSet {
   const rules = resolvedRules(set);
   const all = set.audiences.map((audience) => {
     const rule = rules.get(audience.audienceId)!;
-    return { audience, judge: compileRule(rule), needs: compileNeeds(rule) };
+    return { audience, judge: compileRule(rule), needs: compileNeeds(rule), isOfEvents: !hasFields(rule) };
   });
   const found: CompiledSet = { set, all };
   compiled.set(set, found);

@@ -1,13 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { lookAt, type Found } from "../../core/audience/look.js";
+import { askedOf, lookAt, type Found } from "../../core/audience/look.js";
 import type { Audience, AudienceSet } from "../../core/audience/audience.js";
-import { isEmptySeat, type Cause, type Judged } from "../../core/audience/seat.js";
+import { isEmptySeat, stays, type Cause, type Judged } from "../../core/audience/seat.js";
+import { countingAudiences } from "../../core/audience/tallies.js";
 import { isNoted, noted } from "../../core/audience/times.js";
 import { isUnavailable } from "../../core/errors.js";
-import { newId, type ClaimId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
+import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../core/ids.js";
 import type { WalkedProfile } from "../../core/identity/pages.js";
 import { describeError } from "../../core/log.js";
-import { allow, readProfile, readWhole, wholeMax, type Judgeable } from "../read-profile.js";
+import { allow, readProfile, readWhole, wholeMax, withoutFacets, type Judgeable } from "../read-profile.js";
 import type { Services } from "../services.js";
 import { compileAudiences, countedOf, judgeProfiles, type CompiledSet, type Judgement } from "./judged.js";
 import { publishAll } from "./publish.js";
@@ -50,7 +51,15 @@ export async function lookAtProfiles(
     {
       claim: (profileIds) => seats.claim(workspace, claim, profileIds),
       rules: async () => compileAudiences(await notedSet(services, workspace, now)),
-      judge: (profileIds, by: CompiledSet) => judgeAll(services, workspace, { profileIds, by, now, ...bounds }),
+      judge: (claimed, by: CompiledSet) => {
+        const profileIds = claimed.map(({ profileId }) => profileId);
+        const only = new Map<ProfileId, readonly AudienceId[]>();
+        for (const seat of claimed) {
+          const asked = askedOf(seat, causes.get(seat.profileId)!, now);
+          if (asked !== null) only.set(seat.profileId, asked);
+        }
+        return judgeAll(services, workspace, { profileIds, only, by, now, ...bounds });
+      },
       save: (saves) => {
         isToPublish = saves.some(({ seat, entries }) => entries.length > 0 || isEmptySeat(seat));
         return seats.save(workspace, claim, saves);
@@ -70,8 +79,12 @@ async function notedSet({ audiences }: LookServices, workspace: WorkspaceId, now
   return isNoted(set, now) ? set : audiences.changeAudiences(workspace, (current) => noted(current, now));
 }
 
+type Parts = ReadonlyMap<ProfileId, readonly AudienceId[]>;
+
 interface Asked {
   readonly profileIds: readonly ProfileId[];
+  /** The audiences that are to be judged of these profiles; those that are not here are judged by all. */
+  readonly only?: Parts;
   readonly by: CompiledSet;
   readonly now: number;
 }
@@ -80,7 +93,7 @@ interface Asked {
 export async function judgeAll(
   services: LookServices,
   workspace: WorkspaceId,
-  { profileIds, by, now, until = Infinity, took }: Asked & LookBounds,
+  { profileIds, only = new Map(), by, now, until = Infinity, took }: Asked & LookBounds,
 ): Promise<readonly Found[]> {
   const found: Found[] = [];
   let atOnce = AT_ONCE;
@@ -89,7 +102,7 @@ export async function judgeAll(
     if (found.length > 0 && begunAt >= until) break;
     if (found.length > 0) await nextTurn();
     const some = profileIds.slice(found.length, found.length + atOnce);
-    found.push(...(await judgeSome(services, workspace, { profileIds: some, by, now })));
+    found.push(...(await judgeSome(services, workspace, { profileIds: some, only, by, now })));
     const tookMs = performance.now() - begunAt;
     for (const profileId of some) took?.(profileId, tookMs / some.length);
     atOnce = tookMs > SLOW_MS ? 1 : AT_ONCE;
@@ -100,7 +113,7 @@ export async function judgeAll(
 async function judgeSome(
   services: LookServices,
   workspace: WorkspaceId,
-  { profileIds, by, now }: Asked,
+  { profileIds, only, by, now }: Asked & { readonly only: Parts },
 ): Promise<readonly Found[]> {
   const met = await services.identity.resolveAll(workspace, profileIds, wholeMax(services));
   const found = new Map<ProfileId, Found>();
@@ -111,7 +124,8 @@ async function judgeSome(
     else if (by.all.length === 0) found.set(profileId, { kind: "live", judged: [] });
   }
   const open = met.flatMap((one, i) => (found.has(profileIds[i]!) ? [] : (one ?? [])));
-  const judge = (some: readonly WalkedProfile[]) => judgeOpen(services, workspace, some, { by, now });
+  const judge = (some: readonly WalkedProfile[]) =>
+    judgeOpen(services, workspace, some, { by, part: partOf(by, some, only), now });
   for (const one of await judge(open.filter(isWhole))) found.set(...one);
   for (const one of open.filter((other) => !isWhole(other))) found.set(...(await judge([one]))[0]!);
   return profileIds.map((profileId) => found.get(profileId)!);
@@ -119,30 +133,53 @@ async function judgeSome(
 
 const isWhole = ({ members }: WalkedProfile): boolean => members !== null;
 
+/** By those by which one of them is to be judged: mostly the same window ends for all. */
+function partOf(by: CompiledSet, some: readonly WalkedProfile[], only: Parts): CompiledSet {
+  // The others would have to be judged by the events themselves, for nothing: their own build begins when all is counted.
+  const counted = countedOf(by);
+  const asked = new Set<AudienceId>();
+  for (const { profileId } of some) {
+    const own = only.get(profileId);
+    if (own === undefined) return counted;
+    for (const audienceId of own) asked.add(audienceId);
+  }
+  return { ...by, all: counted.all.filter(({ audience }) => asked.has(audience.audienceId)) };
+}
+
 type FoundOf = readonly [ProfileId, Found];
+
+interface JudgedBy {
+  readonly by: CompiledSet;
+  /** Those of them that are judged now. */
+  readonly part: CompiledSet;
+  readonly now: number;
+}
 
 /** Small ones together, or one. What cannot be read of one is no matter of the others. */
 async function judgeOpen(
   services: LookServices,
   workspace: WorkspaceId,
   some: readonly WalkedProfile[],
-  { by, now }: Omit<Asked, "profileIds">,
+  { by, part, now }: JudgedBy,
 ): Promise<readonly FoundOf[]> {
   const [first, ...more] = some;
   if (first === undefined) return [];
   try {
     const isLarge = first.members === null;
-    const parts = isLarge ? [[await readLarge(services, workspace, first)]] : readWhole(services, workspace, some);
-    // The others would have to be judged by the events themselves, for nothing: their own build begins when all is counted.
-    const counted = countedOf(by);
+    const isOfEvents = part.all.every((one) => one.isOfEvents);
+    const small = (): AsyncIterable<readonly Judgeable[]> | readonly (readonly Judgeable[])[] =>
+      isOfEvents ? [some.map(withoutFacets)] : readWhole(services, workspace, some);
+    const read = isLarge ? [[await readLarge(services, workspace, first)]] : small();
     const judgements: Judgement[] = [];
-    for await (const profiles of parts)
-      judgements.push(...(await judgeProfiles(services, workspace, counted, profiles, now)));
+    for await (const profiles of read)
+      judgements.push(...(await judgeProfiles(services, workspace, part, profiles, now)));
+    const counting = countingAudiences(by.set);
     return some.map(({ profileId }, n): FoundOf => {
       const verdicts = judgements[n]!.verdicts.values();
       const judged = by.all.map((one): Judged => {
         const { audienceId } = one.audience;
-        if (!counted.all.includes(one)) return { audienceId, is: null, until: Infinity, cause: null };
+        if (counting.has(audienceId)) return { audienceId, is: null, until: Infinity, cause: null };
+        if (!part.all.includes(one)) return stays(audienceId);
         const { is, until } = verdicts.next().value!;
         return { audienceId, is: is === true, until, cause: causeOf(one.audience, profileId) };
       });
@@ -152,7 +189,7 @@ async function judgeOpen(
     if (isUnavailable(error)) throw error;
     if (more.length > 0) {
       const found: FoundOf[] = [];
-      for (const one of some) found.push(...(await judgeOpen(services, workspace, [one], { by, now })));
+      for (const one of some) found.push(...(await judgeOpen(services, workspace, [one], { by, part, now })));
       return found;
     }
     const { profileId } = first;
@@ -161,7 +198,10 @@ async function judgeOpen(
       "a profile cannot be judged by its audiences",
     );
     const until = now + UNREAD_MS;
-    const judged = by.all.map(({ audience: { audienceId } }): Judged => ({ audienceId, is: null, until, cause: null }));
+    const judged = by.all.map((one) => {
+      const its = stays(one.audience.audienceId);
+      return part.all.includes(one) ? { ...its, until } : its;
+    });
     return [[profileId, { kind: "unread", judged }]];
   }
 }

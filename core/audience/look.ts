@@ -1,4 +1,4 @@
-import type { ProfileId } from "../ids.js";
+import type { AudienceId, ProfileId } from "../ids.js";
 import { seatAfter, type Cause, type Entry, type Judged, type Seat } from "./seat.js";
 
 /** What a look found of a profile. */
@@ -14,13 +14,20 @@ export interface LookSteps<Rules> {
   readonly claim: (profileIds: readonly ProfileId[]) => Promise<readonly Seat[]>;
   /** The rules as they stand then. */
   readonly rules: () => Promise<Rules>;
-  /** The profiles as they stand then, in order; only the first of them where the time is over. */
-  readonly judge: (profileIds: readonly ProfileId[], rules: Rules) => Promise<readonly Found[]>;
+  /** The profiles of these seats as they stand then, in order; only the first of them where the time is over. */
+  readonly judge: (seats: readonly Seat[], rules: Rules) => Promise<readonly Found[]>;
   /** Answers, in order, whether the claim still stood. */
   readonly save: (
     saves: readonly { readonly seat: Seat; readonly entries: readonly Entry[] }[],
   ) => Promise<readonly boolean[]>;
 }
+
+/**
+ * By which audiences a look has to judge the profile of this seat; null: by all. When only time has passed, those whose time has come: what
+ * was found of the others holds, because whatever else changes it has a look of its own, and that is not done before it has saved.
+ */
+export const askedOf = ({ untils }: Seat, cause: Cause, at: number): readonly AudienceId[] | null =>
+  cause === "time" ? untils.flatMap(({ audienceId, until }) => (until <= at ? [audienceId] : [])) : null;
 
 /**
  * Judges profiles and puts what was found into their seats: claim, read, save. All is read after the claim, so whatever is saved under a
@@ -34,10 +41,7 @@ export async function lookAt<Rules>(
 ): Promise<ReadonlySet<ProfileId>> {
   const seats = await steps.claim([...causes.keys()]);
   const rules = await steps.rules();
-  const found = await steps.judge(
-    seats.map(({ profileId }) => profileId),
-    rules,
-  );
+  const found = await steps.judge(seats, rules);
   const saves = found.map((one, n) => saveOf(seats[n]!, one, causes.get(seats[n]!.profileId)!, at));
   const saved = await steps.save(saves);
   return new Set(seats.flatMap(({ profileId }, n) => (saved[n] === true ? [profileId] : [])));

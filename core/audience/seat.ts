@@ -4,8 +4,8 @@ import type { AudienceId, ProfileId } from "../ids.js";
 export interface Seat {
   readonly profileId: ProfileId;
   readonly memberships: readonly Membership[];
-  /** When time alone may change one of them, milliseconds since 1970; maybe too early, never too late. Null: never. */
-  readonly due: number | null;
+  /** Of the audiences that time alone may change, for this profile. */
+  readonly untils: readonly Until[];
 }
 
 export interface Membership {
@@ -13,6 +13,17 @@ export interface Membership {
   /** Milliseconds since 1970. */
   readonly since: number;
 }
+
+/** Whether the profile is in the audience holds until then if its data and the rule stay; maybe that is too early, never too late. */
+export interface Until {
+  readonly audienceId: AudienceId;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** When somebody has to look again, milliseconds since 1970; null: never. */
+export const dueOf = ({ untils }: Pick<Seat, "untils">): number | null =>
+  untils.length === 0 ? null : Math.min(...untils.map(({ until }) => until));
 
 /**
  * Why somebody entered or left. `changed`: the profile did. `time`: a window ended or an instant came. `merged`, `split`: by a change of
@@ -36,15 +47,19 @@ export type Entry =
   | { readonly type: "audience_deleted"; readonly at: number; readonly audienceId: AudienceId }
   | { readonly type: "profile_erased"; readonly at: number; readonly profileId: ProfileId };
 
-/** Whether a profile is in an audience, and until when that holds if its data stays: milliseconds since 1970, or Infinity. */
+/** Whether a profile is in an audience, and until when that holds. */
 export interface Judged {
   readonly audienceId: AudienceId;
   /** Null: that is to be told later, and stays as it is in the seat. */
   readonly is: boolean | null;
-  readonly until: number;
+  /** If its data stays: milliseconds since 1970, or Infinity. Null: as it is in the seat. */
+  readonly until: number | null;
   /** Of this audience alone; null: as of the look. */
   readonly cause: Cause | null;
 }
+
+/** It is not judged now: what was found before holds. */
+export const stays = (audienceId: AudienceId): Judged => ({ audienceId, is: null, until: null, cause: null });
 
 export interface Look {
   /** Milliseconds since 1970. */
@@ -54,7 +69,7 @@ export interface Look {
   readonly into: ProfileId | null;
 }
 
-/** The seat after a look that judged all audiences, and who entered or left. An audience that was not judged is no more. */
+/** The seat after a look, and who entered or left. An audience that is not named is no more. */
 export function seatAfter(
   seat: Seat,
   judged: readonly Judged[],
@@ -64,9 +79,7 @@ export function seatAfter(
   const before = new Map(seat.memberships.map((membership) => [membership.audienceId, membership]));
   const entries: Entry[] = [];
   const memberships: Membership[] = [];
-  let due = Infinity;
-  for (const { audienceId, is, until, cause: own } of judged) {
-    due = Math.min(due, until);
+  for (const { audienceId, is, cause: own } of judged) {
     const standing = before.get(audienceId);
     before.delete(audienceId);
     const isIn = is ?? standing !== undefined;
@@ -75,26 +88,45 @@ export function seatAfter(
     entries.push({ type: isIn ? "entered" : "left", at, audienceId, profileId, cause: own ?? cause, into });
   }
   // A deleted audience tells so once, and not for each of its members.
-  const isKept = entries.length === 0 && isSoonEnough(seat.due, due, at);
-  return { seat: { profileId, memberships, due: isKept ? seat.due : due === Infinity ? null : due }, entries };
+  return { seat: { profileId, memberships, untils: untilsAfter(seat, judged, at, entries.length > 0) }, entries };
 }
 
 /**
- * A due time that stands is left when it is no more than half of the way too early: then a profile of many events is written once in a
- * window, and looked at once more, instead of being written after each.
+ * All of them stay as they stand as long as none has to move: then a profile of many events is written once in a window, and looked at
+ * once more, instead of being written after each.
  */
-const isSoonEnough = (standing: number | null, due: number, at: number): boolean =>
-  standing !== null && due !== Infinity && standing <= due && standing - at >= (due - at) / 2;
+function untilsAfter(seat: Seat, judged: readonly Judged[], at: number, isWritten: boolean): readonly Until[] {
+  const before = new Map(seat.untils.map(({ audienceId, until }) => [audienceId, until]));
+  let isMoved = isWritten;
+  const fresh: Until[] = [];
+  const standing: Until[] = [];
+  for (const { audienceId, until: found } of judged) {
+    const stands = before.get(audienceId) ?? Infinity;
+    const until = found ?? stands;
+    isMoved ||= !isSoonEnough(stands, until, at);
+    if (until !== Infinity) fresh.push({ audienceId, until });
+    if (stands !== Infinity) standing.push({ audienceId, until: stands });
+  }
+  return isMoved ? fresh : standing;
+}
+
+/** The one that stands is no later, and no more than half of the way too early. */
+const isSoonEnough = (standing: number, until: number, at: number): boolean =>
+  standing === until || (until !== Infinity && standing <= until && standing - at >= (until - at) / 2);
 
 /** Nothing has to be kept of it. */
-export const isEmptySeat = ({ memberships, due }: Seat): boolean => memberships.length === 0 && due === null;
+export const isEmptySeat = ({ memberships, untils }: Seat): boolean => memberships.length === 0 && untils.length === 0;
 
 export const isSameSeat = (a: Seat, b: Seat): boolean =>
-  a.due === b.due &&
   a.memberships.length === b.memberships.length &&
+  a.untils.length === b.untils.length &&
   a.memberships.every(({ audienceId, since }, n) => {
     const other = b.memberships[n]!;
     return audienceId === other.audienceId && since === other.since;
+  }) &&
+  a.untils.every(({ audienceId, until }, n) => {
+    const other = b.untils[n]!;
+    return audienceId === other.audienceId && until === other.until;
   });
 
 /** How many members each audience has after these entries; those without any are left out. */

@@ -283,8 +283,8 @@ export interface CatalogPlace extends Place {
 export interface SeatRow {
   readonly workspace: WorkspaceId;
   readonly profileId: ProfileId;
-  readonly due: number | null;
   readonly memberships: readonly (readonly [AudienceId, since: number])[];
+  readonly untils: readonly (readonly [AudienceId, until: number])[];
 }
 
 export interface FeedRow {

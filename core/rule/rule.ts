@@ -74,6 +74,12 @@ export function isTimed(rule: Rule): boolean {
   return rule.kind === "field" ? "offset" in rule.test : rule.within !== null;
 }
 
+/** Whether the rule looks at anything but events. */
+export function hasFields(rule: Rule): boolean {
+  if (rule.kind === "not") return hasFields(rule.part);
+  return "parts" in rule ? rule.parts.some(hasFields) : rule.kind === "field";
+}
+
 /** The namespaces whose identifiers the rule itself looks at. */
 export function namespacesOf(rule: WrittenRule): readonly string[] {
   if (rule.kind === "not") return namespacesOf(rule.part);

@@ -4,7 +4,7 @@ import { isDuplicateKey } from "./failure.js";
 import { openMongo, type Mongo, type MongoOptions } from "./open.js";
 
 /** What documents hold: each change that another build could not read raises it. */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 interface Setting {
   readonly _id: "format" | "secret";

@@ -14,7 +14,7 @@ async function seated(seats: SeatStore, workspace: WorkspaceId, audienceId: Audi
   const claim = newId<ClaimId>();
   await seats.claim(workspace, claim, profileIds);
   const saves = profileIds.map((profileId) => ({
-    seat: { profileId, memberships: [{ audienceId, since: 1 }], due: null },
+    seat: { profileId, memberships: [{ audienceId, since: 1 }], untils: [] },
     entries: [{ type: "entered", at: 1, audienceId, profileId, cause: "changed", into: null }] as const,
   }));
   await seats.save(workspace, claim, saves);

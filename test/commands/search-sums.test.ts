@@ -126,6 +126,7 @@ describe("What tallies have counted, added up", () => {
       audience: {} as Compiled["audience"],
       judge: compileRule(rule),
       needs: compileNeeds(rule),
+      isOfEvents: true,
     }));
     const profile = { uids: [newId<Uid>()], facet: {}, identifiers: [] } as unknown as Judgeable;
     const made = await bigIntsOf(async () => {

@@ -24,7 +24,14 @@ export async function fillMembers({ seats, marks }: CopiedMembers): Promise<read
       const profileId = newId<ProfileId>();
       await seats.claim(workspace, claim, [profileId]);
       const memberships = n === 3 ? [] : [{ audienceId: rich, since: n }];
-      const seat: Seat = { profileId, memberships, due: n % 3 === 0 ? n : null };
+      const untils =
+        n % 3 === 0
+          ? [
+              { audienceId: rich, until: n },
+              { audienceId: gone, until: n + 1 },
+            ]
+          : [];
+      const seat: Seat = { profileId, memberships, untils };
       const entries: readonly Entry[] =
         n === 3
           ? []
@@ -102,7 +109,7 @@ export const memberCopyingContract: Contract<CopiedMembers> = {
     const workspaces = await fillMembers(port);
     const given = ofThese(await dumpAll<MemberRows>(port.copying), workspaces);
     await loadAll(port.copying, {
-      seats: given.seats.map((row) => ({ ...row, due: 77 })),
+      seats: given.seats.map((row) => ({ ...row, untils: [[newId<AudienceId>(), 77]] as const })),
       feed: given.feed.map((row) => ({ ...row, entry: given.feed[0]!.entry })),
       feedHeads: given.feedHeads.map((row) => ({ ...row, sizes: [] })),
       marks: given.marks.map((row) => ({ ...row, since: 77 })),

@@ -92,7 +92,7 @@ function aWorkspace(count = 5) {
       claim: async (_: WorkspaceId, __: string, ids: readonly ProfileId[]) => {
         requireWhole(ids, damaged.seats);
         if (ids.some((one) => damaged.end.has(one))) throw new DamagedPlace("seats", null);
-        return ids.map((profileId) => ({ profileId, memberships: [], due: null }));
+        return ids.map((profileId) => ({ profileId, memberships: [], untils: [] }));
       },
       save: async (_: WorkspaceId, __: string, saves: readonly SeatSave[]) => {
         const ids = saves.map(({ seat }) => seat.profileId);

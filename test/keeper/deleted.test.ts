@@ -48,7 +48,7 @@ function aDeletedAudience(count: number, membersOf: () => void = () => undefined
       },
       claim: async (_: WorkspaceId, __: string, ids: readonly ProfileId[]) => {
         if (ids.some((profileId) => unreadable.has(profileId))) throw damaged();
-        return ids.map((profileId) => ({ profileId, memberships: [{ audienceId, since: 1 }], due: null }));
+        return ids.map((profileId) => ({ profileId, memberships: [{ audienceId, since: 1 }], untils: [] }));
       },
       save: async (_: WorkspaceId, __: string, saves: readonly SeatSave[]) =>
         saves.map(({ seat }) => seat.memberships.length === 0 && members.delete(seat.profileId)),

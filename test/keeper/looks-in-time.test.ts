@@ -96,7 +96,7 @@ function aCrowd(
           await sleep(130);
           throw new AppError("damaged", "It cannot be read.");
         }
-        return ids.map((profileId): Seat => ({ profileId, memberships: [], due: null }));
+        return ids.map((profileId): Seat => ({ profileId, memberships: [], untils: [] }));
       },
       save: async (_: WorkspaceId, _claim: unknown, saves: readonly { readonly seat: Seat }[]) => {
         const saved = new Set(saves.map(({ seat }) => seat.profileId));

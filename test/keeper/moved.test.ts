@@ -61,7 +61,7 @@ function aCrowd(
     seats: {
       claim: async (_: WorkspaceId, _claim: unknown, ids: readonly ProfileId[]) => {
         looked.push(...ids);
-        return ids.map((profileId): Seat => ({ profileId, memberships: [], due: null }));
+        return ids.map((profileId): Seat => ({ profileId, memberships: [], untils: [] }));
       },
       save: async (_: WorkspaceId, _claim: unknown, saves: readonly unknown[]) => saves.map(() => true),
       publish: async () => false,

@@ -1,4 +1,4 @@
-import { isEmptySeat, isSameSeat, type Membership, type Seat } from "../../../core/audience/seat.js";
+import { dueOf, isEmptySeat, isSameSeat, type Seat } from "../../../core/audience/seat.js";
 import type { Database, SqlValue, Tables } from "../../../core/database.js";
 import { DamagedPlace, isDamaged } from "../../../core/errors.js";
 import type { AudienceId, ClaimId, ProfileId, WorkspaceId } from "../../../core/ids.js";
@@ -10,16 +10,17 @@ import { readUuid, uuidBytes } from "../uuid.js";
 import { claimsOn } from "./claims.js";
 import { createFeed } from "./feed.js";
 
-/** `members` lists the same as `memberships`, the other way round. */
+/** `members` lists the same as `memberships`, the other way round. `due` is the first of the `untils`. */
 const TABLES: Tables = {
   part: "seats",
-  format: 2,
+  format: 3,
   sql: `
   CREATE TABLE seats (
     ws BLOB NOT NULL,
     profile BLOB NOT NULL,
     due INTEGER,
     memberships TEXT NOT NULL,
+    untils TEXT NOT NULL,
     PRIMARY KEY (ws, profile)
   ) WITHOUT ROWID;
   CREATE INDEX seats_due ON seats (ws, due) WHERE due IS NOT NULL;
@@ -50,7 +51,7 @@ export function createEmbeddedSeatStore({ database }: { readonly database: Datab
     database,
     3,
     (values) =>
-      `SELECT group_concat('[' || asked.column3 || ',' || coalesce(due, 'null') || ',' || memberships || ']')
+      `SELECT group_concat('[' || asked.column3 || ',' || memberships || ',' || untils || ']')
        FROM (VALUES ${values}) AS asked CROSS JOIN seats ON ws = asked.column1 AND profile = asked.column2`,
   );
   const findSome = (ws: Buffer, rows: readonly (readonly SqlValue[])[]): readonly SeatRow[] => {
@@ -146,18 +147,20 @@ const FIRST = Buffer.alloc(0);
 /** Behind every id that is made. */
 const LAST = Buffer.alloc(16, 0xff);
 
-type SeatRow = readonly [n: number, due: number | null, memberships: readonly MembershipJson[]];
-/** Audience and since. */
-type MembershipJson = readonly [AudienceId, number];
+type SeatRow = readonly [n: number, memberships: readonly TimeJson[], untils: readonly TimeJson[]];
+/** Since when somebody is in an audience, or until when that holds. */
+type TimeJson = readonly [AudienceId, number];
 
 const seatOf = (profileId: ProfileId, row: SeatRow | undefined): Seat => ({
   profileId,
-  memberships: row === undefined ? [] : row[2].map(([audienceId, since]) => ({ audienceId, since })),
-  due: row?.[1] ?? null,
+  memberships: row?.[1].map(([audienceId, since]) => ({ audienceId, since })) ?? [],
+  untils: row?.[2].map(([audienceId, until]) => ({ audienceId, until })) ?? [],
 });
 
-const membershipsText = (memberships: readonly Membership[]): string =>
-  JSON.stringify(memberships.map(({ audienceId, since }): MembershipJson => [audienceId, since]));
+const membershipsText = ({ memberships }: Seat): string =>
+  JSON.stringify(memberships.map(({ audienceId, since }): TimeJson => [audienceId, since]));
+const untilsText = ({ untils }: Seat): string =>
+  JSON.stringify(untils.map(({ audienceId, until }): TimeJson => [audienceId, until]));
 
 /** What is damaged there is no matter of one seat. */
 function inPlace(of: DamagedPlace["of"], reach: () => void): void {
@@ -177,8 +180,8 @@ interface Change {
 function prepareSave(database: Database): (workspace: WorkspaceId, changes: readonly Change[]) => void {
   const put = prepareRows(
     database,
-    4,
-    (values) => `INSERT OR REPLACE INTO seats (ws, profile, due, memberships) VALUES ${values}`,
+    5,
+    (values) => `INSERT OR REPLACE INTO seats (ws, profile, due, memberships, untils) VALUES ${values}`,
   );
   const remove = prepareRows(database, 2, (values) => `DELETE FROM seats WHERE (ws, profile) IN (VALUES ${values})`);
   const enter = prepareRows(
@@ -207,7 +210,7 @@ function prepareSave(database: Database): (workspace: WorkspaceId, changes: read
         if (!left.delete(audienceId)) rows.entered.push([ws, uuidBytes(audienceId), profile, since]);
       for (const audienceId of left) rows.left.push([ws, uuidBytes(audienceId), profile]);
       if (isEmptySeat(after)) rows.gone.push([ws, profile]);
-      else rows.kept.push([ws, profile, after.due, membershipsText(after.memberships)]);
+      else rows.kept.push([ws, profile, dueOf(after), membershipsText(after), untilsText(after)]);
     }
     // All of an audience that has none yet would come to one page.
     inPlace("members", () => enter(rows.entered));

@@ -1,4 +1,4 @@
-import { originOf, type Entry } from "../../../core/audience/seat.js";
+import { dueOf, originOf, type Entry } from "../../../core/audience/seat.js";
 import type { Database } from "../../../core/database.js";
 import { newId, type AudienceId, type MarkId } from "../../../core/ids.js";
 import {
@@ -56,14 +56,14 @@ function copied<Columns extends readonly unknown[], Row>(
   return { rows: rows.map(toRow), next: rows.length < limit ? null : placeOf(rows.at(-1)!) };
 }
 
-type SeatColumns = readonly [ws: Buffer, profile: Buffer, due: number | null, memberships: string];
-const SEAT_COLUMNS = "ws, profile, due, memberships";
+type SeatColumns = readonly [ws: Buffer, profile: Buffer, memberships: string, untils: string];
+const SEAT_COLUMNS = "ws, profile, memberships, untils";
 const IS_KEPT = "(due IS NOT NULL OR memberships <> '[]')";
-const toSeat = ([ws, profile, due, memberships]: SeatColumns): SeatRow => ({
+const toSeat = ([ws, profile, memberships, untils]: SeatColumns): SeatRow => ({
   workspace: readUuid(ws),
   profileId: readUuid(profile),
-  due,
   memberships: JSON.parse(memberships) as Pairs,
+  untils: JSON.parse(untils) as Pairs,
 });
 type FeedColumns = readonly [ws: Buffer, seq: number, entry: string];
 type HeadColumns = readonly [ws: Buffer, head: number, sizes: string];
@@ -119,7 +119,7 @@ function prepareDumps(database: Database): Dumps {
 
 function prepareLoads(database: Database): Loads {
   const addSeat = database.prepare(
-    "INSERT INTO seats (ws, profile, due, memberships) VALUES (?, ?, ?, ?) ON CONFLICT (ws, profile) DO NOTHING",
+    "INSERT INTO seats (ws, profile, due, memberships, untils) VALUES (?, ?, ?, ?, ?) ON CONFLICT (ws, profile) DO NOTHING",
   );
   const addMember = database.prepare(
     "INSERT INTO members (ws, audience, profile, since) VALUES (?, ?, ?, ?) ON CONFLICT (ws, audience, profile) DO NOTHING",
@@ -133,9 +133,11 @@ function prepareLoads(database: Database): Loads {
     "INSERT INTO marks (key, mark, since) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
   );
   return {
-    seats: ({ workspace, profileId, due, memberships }) => {
+    seats: ({ workspace, profileId, memberships, untils }) => {
       const [ws, profile] = [uuidBytes(workspace), uuidBytes(profileId)];
-      if (addSeat.run([ws, profile, due, JSON.stringify(memberships)]).changes === 0) return;
+      const due = dueOf({ untils: untils.map(([audienceId, until]) => ({ audienceId, until })) });
+      const texts = [memberships, untils].map((one) => JSON.stringify(one));
+      if (addSeat.run([ws, profile, due, ...texts]).changes === 0) return;
       for (const [audienceId, since] of memberships) addMember.run([ws, uuidBytes(audienceId), profile, since]);
     },
     feed: ({ workspace, seq, entry: text }) => {

@@ -1,5 +1,5 @@
 import type { AnyBulkWriteOperation, Collection } from "mongodb";
-import { isEmptySeat, type Entry, type Seat } from "../../../core/audience/seat.js";
+import { dueOf, isEmptySeat, type Entry, type Seat } from "../../../core/audience/seat.js";
 import { newId, type AudienceId, type ClaimId, type ProfileId, type WorkspaceId } from "../../../core/ids.js";
 import type { DueProfile, SeatSave, SeatStore } from "../../../core/ports/seat-store.js";
 import { duplicatesOf, isDuplicateKey } from "../failure.js";
@@ -17,6 +17,8 @@ export interface SeatDocument {
   /** Null once the look that claimed it has saved it. */
   readonly claim: ClaimId | null;
   readonly memberships: readonly { readonly audience: AudienceId; readonly since: number }[];
+  readonly untils: readonly { readonly audience: AudienceId; readonly until: number }[];
+  /** The first of these. */
   readonly due: number | null;
   readonly out: readonly { readonly origin: string; readonly entries: readonly string[] }[];
   readonly waiting?: true;
@@ -112,7 +114,7 @@ async function claimSeats(
   const operations = profileIds.map((profile): AnyBulkWriteOperation<SeatDocument> => ({
     updateOne: {
       filter: { _id: ownId(workspace, profile), ws: workspace },
-      update: { $set: { claim }, $setOnInsert: { profile, memberships: [], due: null, out: [] } },
+      update: { $set: { claim }, $setOnInsert: { profile, memberships: [], untils: [], due: null, out: [] } },
       upsert: true,
     },
   }));
@@ -127,8 +129,12 @@ async function claimSeats(
   const byProfile = new Map(found.map((one) => [one.profile, one]));
   return profileIds.map((profileId): Seat => {
     // Another look may have saved it as empty meanwhile, and then it is gone: its claim stands no more either.
-    const { memberships = [], due = null } = byProfile.get(profileId) ?? {};
-    return { profileId, memberships: memberships.map(({ audience, since }) => ({ audienceId: audience, since })), due };
+    const { memberships = [], untils = [] } = byProfile.get(profileId) ?? {};
+    return {
+      profileId,
+      memberships: memberships.map(({ audience, since }) => ({ audienceId: audience, since })),
+      untils: untils.map(({ audience, until }) => ({ audienceId: audience, until })),
+    };
   });
 }
 
@@ -164,9 +170,17 @@ async function saveSeats(
 
 function updateOf({ seat, entries }: SeatSave, mark: string) {
   const memberships = seat.memberships.map(({ audienceId, since }) => ({ audience: audienceId, since }));
+  const untils = seat.untils.map(({ audienceId, until }) => ({ audience: audienceId, until }));
   const isWaiting = entries.length > 0 || isEmptySeat(seat);
   return {
-    $set: { claim: null, memberships, due: seat.due, saved: mark, ...(isWaiting && { waiting: true as const }) },
+    $set: {
+      claim: null,
+      memberships,
+      untils,
+      due: dueOf(seat),
+      saved: mark,
+      ...(isWaiting && { waiting: true as const }),
+    },
     ...(entries.length > 0 && {
       $push: { out: { origin: newId<string>(), entries: entries.map((entry) => JSON.stringify(entry)) } },
     }),

@@ -1,4 +1,4 @@
-import { originOf, type Entry } from "../../../core/audience/seat.js";
+import { dueOf, originOf, type Entry } from "../../../core/audience/seat.js";
 import { newId, type MarkId, type Uid, type WorkspaceId } from "../../../core/ids.js";
 import {
   MEMBER_KINDS,
@@ -24,11 +24,11 @@ type Loads = { readonly [K in keyof MemberRows]: (rows: readonly MemberRows[K][]
 /** A chunk has one entry or a thousand, and one answer of the server fits in its deadline. */
 const CHUNKS_PER_FIND = 32;
 
-const toSeat = ({ ws, profile, due, memberships }: SeatDocument): SeatRow => ({
+const toSeat = ({ ws, profile, memberships, untils }: SeatDocument): SeatRow => ({
   workspace: ws,
   profileId: profile,
-  due,
   memberships: memberships.map(({ audience, since }) => [audience, since] as const),
+  untils: untils.map(({ audience, until }) => [audience, until] as const),
 });
 
 /** Copies the collections of seats, feeds and marks. What was saved is in the feed already: see `publish`. */
@@ -89,13 +89,14 @@ export function createMongoMemberCopying({ mongo }: { readonly mongo: Mongo }): 
     seats: (rows) =>
       insert(() =>
         seats.insertMany(
-          rows.map(({ workspace, profileId, due, memberships }) => ({
+          rows.map(({ workspace, profileId, memberships, untils }) => ({
             _id: ownId(workspace, profileId),
             ws: workspace,
             profile: profileId,
             claim: null,
             memberships: memberships.map(([audience, since]) => ({ audience, since })),
-            due,
+            untils: untils.map(([audience, until]) => ({ audience, until })),
+            due: dueOf({ untils: untils.map(([audienceId, until]) => ({ audienceId, until })) }),
             out: [],
           })),
           { ordered: false },

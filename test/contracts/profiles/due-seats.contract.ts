@@ -18,7 +18,16 @@ async function save(
 ): Promise<DueProfile> {
   const claim = newId<ClaimId>();
   await port.claim(workspace, claim, [profileId]);
-  const seat = { profileId, memberships: [{ audienceId: newId<AudienceId>(), since: 7 }], due };
+  const audienceId = newId<AudienceId>();
+  // The first of them counts, wherever it stands.
+  const untils =
+    due === null
+      ? []
+      : [
+          { audienceId: newId<AudienceId>(), until: due + 1 },
+          { audienceId, until: due },
+        ];
+  const seat = { profileId, memberships: [{ audienceId, since: 7 }], untils };
   assert.deepEqual(await port.save(workspace, claim, [{ seat, entries: [] }]), [true]);
   return { profileId, due: due! };
 }

@@ -11,11 +11,11 @@ const newClaim = (): ClaimId => newId<ClaimId>();
 const newProfile = (): ProfileId => newId<ProfileId>();
 const newAudience = (): AudienceId => newId<AudienceId>();
 
-const empty = (profileId: ProfileId): Seat => ({ profileId, memberships: [], due: null });
+const empty = (profileId: ProfileId): Seat => ({ profileId, memberships: [], untils: [] });
 const seatOf = (profileId: ProfileId, audiences: readonly AudienceId[], due: number | null = null): Seat => ({
   profileId,
   memberships: audiences.map((audienceId) => ({ audienceId, since: 7 })),
-  due,
+  untils: due === null ? [] : [...audiences, newAudience()].map((audienceId, n) => ({ audienceId, until: due + n })),
 });
 const told = (
   type: "entered" | "left",

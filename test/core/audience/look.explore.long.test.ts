@@ -125,7 +125,7 @@ const sceneOf = (broken: Broken = {}, isEdited = true): Scene<World> => ({
     mark: null,
     fresh: 0,
     claim: null,
-    seat: { profileId: PROFILE, memberships: [], due: null },
+    seat: { profileId: PROFILE, memberships: [], untils: [] },
     entries: [],
     isBuilding: false,
   }),

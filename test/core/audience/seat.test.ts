@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { seatAfter, type Judged, type Look, type Seat } from "../../../core/audience/seat.js";
+import { dueOf, seatAfter, stays, type Judged, type Look, type Seat } from "../../../core/audience/seat.js";
 import type { AudienceId, ProfileId } from "../../../core/ids.js";
 import { SCALE, SEED } from "../../support/random/random.js";
 
@@ -9,14 +9,14 @@ const PROFILE = "p" as ProfileId;
 const inSeat = (due: number | null): Seat => ({
   profileId: PROFILE,
   memberships: [{ audienceId: AUDIENCE, since: 1 }],
-  due,
+  untils: due === null ? [] : [{ audienceId: AUDIENCE, until: due }],
 });
 const judged = (is: boolean | null, until: number): readonly Judged[] => [
   { audienceId: AUDIENCE, is, until, cause: null },
 ];
 const look = (at: number): Look => ({ at, cause: "changed", into: null });
 const dueAfter = (before: number | null, until: number, at: number): number | null =>
-  seatAfter(inSeat(before), judged(true, until), look(at)).seat.due;
+  dueOf(seatAfter(inSeat(before), judged(true, until), look(at)).seat);
 
 describe("When a seat is due", () => {
   it("stays where it is as long as that is not far too early", () => {
@@ -36,7 +36,7 @@ describe("When a seat is due", () => {
 
   it("is exact where somebody enters or leaves", () => {
     const { seat, entries } = seatAfter(inSeat(1_000), judged(false, 1_100), look(100));
-    assert.deepEqual([seat.due, entries.length], [1_100, 1]);
+    assert.deepEqual([dueOf(seat), entries.length], [1_100, 1]);
   });
 
   it("is when the first of its audiences may change, whichever that is", () => {
@@ -46,8 +46,36 @@ describe("When a seat is due", () => {
       [Infinity, 300, 200],
     ]) {
       const all = untils.map((until, n) => ({ audienceId: `a${n}` as AudienceId, is: true, until, cause: null }));
-      assert.equal(seatAfter(inSeat(null), all, look(100)).seat.due, 200);
+      assert.equal(dueOf(seatAfter(inSeat(null), all, look(100)).seat), 200);
     }
+  });
+
+  it("is kept of an audience that is not judged, and forgotten of one that is counted anew or no more", () => {
+    const [x, y] = ["x", "y"] as string[] as [AudienceId, AudienceId];
+    const untils = [AUDIENCE, x, y].map((audienceId, n) => ({ audienceId, until: 500 + n }));
+    const after = (...all: readonly Judged[]) => seatAfter({ ...inSeat(null), untils }, all, look(499)).seat.untils;
+    const counted: Judged = { audienceId: y, is: null, until: Infinity, cause: null };
+    for (const [until, more] of [
+      [500, []],
+      [500, [counted]],
+      [900, [counted]],
+    ] as const)
+      assert.deepEqual(after(...judged(true, until), stays(x), ...more), [
+        { audienceId: AUDIENCE, until },
+        { audienceId: x, until: 501 },
+      ]);
+  });
+
+  it("moves for all of its audiences, or for none", () => {
+    const other = "x" as AudienceId;
+    const seat = { ...inSeat(1_000), untils: [...inSeat(1_000).untils, { audienceId: other, until: 2_000 }] };
+    const untilsAfter = (until: number) => {
+      const all = [...judged(true, 1_100), { audienceId: other, is: false, until, cause: null }];
+      return seatAfter(seat, all, look(100)).seat.untils.map((one) => one.until);
+    };
+    assert.deepEqual(untilsAfter(2_100), [1_000, 2_000]);
+    assert.deepEqual(untilsAfter(1_999), [1_100, 1_999]);
+    assert.deepEqual(untilsAfter(Infinity), [1_100]);
   });
 
   it("is never too late, and ahead of the look", () => {
@@ -55,7 +83,7 @@ describe("When a seat is due", () => {
     fc.assert(
       fc.property(fc.option(time), time, time, fc.boolean(), (before, until, at, is) => {
         fc.pre(until > at);
-        const { due } = seatAfter(inSeat(before), judged(is, until), look(at)).seat;
+        const due = dueOf(seatAfter(inSeat(before), judged(is, until), look(at)).seat);
         assert.ok(due !== null && due <= until && due > at);
       }),
       { seed: SEED, numRuns: 1_000 * SCALE },

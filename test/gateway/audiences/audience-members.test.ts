@@ -98,7 +98,7 @@ describe("Members of audiences, and previews", () => {
     await app().service.keeper!.rest();
     const claim = newId<ClaimId>();
     await seats.claim(ws, claim, [profileId]);
-    const seat = { profileId, memberships: [{ audienceId, since: 1 }], due: null };
+    const seat = { profileId, memberships: [{ audienceId, since: 1 }], untils: [] };
     assert.deepEqual(await seats.save(ws, claim, [{ seat, entries: [] }]), [true]);
     const after = await members(id);
     assert.deepEqual(idsIn(after.body, "members"), [other]);

@@ -50,7 +50,7 @@ const entry = (type: "entered" | "left", audienceId: AudienceId, profileId: Prof
 async function save(store: SeatStore, workspace: WorkspaceId, profileId: ProfileId, entries: readonly Entry[]) {
   const claim = newId<ClaimId>();
   await store.claim(workspace, claim, [profileId]);
-  const seat = { profileId, memberships: [], due: null };
+  const seat = { profileId, memberships: [], untils: [] };
   assert.deepEqual(await store.save(workspace, claim, [{ seat, entries }]), [true]);
 }
 
@@ -112,7 +112,7 @@ describe("Seats and the feed in MongoDB", () => {
       const store = await createMongoSeatStore({ mongo: withFeed(mongo, parted, "seats") });
       const claim = newId<ClaimId>();
       await plain.claim(workspace, claim, [profile]);
-      const seat = { profileId: profile, memberships: [{ audienceId, since: 7 }], due: null };
+      const seat = { profileId: profile, memberships: [{ audienceId, since: 7 }], untils: [] };
       await plain.save(workspace, claim, [{ seat, entries: [entry("entered", audienceId, profile)] }]);
       while (await store.publish(workspace, 10));
       assert.equal(times, 1);

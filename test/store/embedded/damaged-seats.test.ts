@@ -38,7 +38,8 @@ describe("A save of seats where something is damaged", () => {
     return seats.save(workspace, claim, saves);
   };
   const enterB = ({ memberships }: Seat) => ({ memberships: [...memberships, { audienceId: b, since: 8 }] });
-  const leaveAll = () => ({ memberships: [], due: null });
+  const dueAt = (until: number) => ({ untils: [{ audienceId: a, until }] });
+  const leaveAll = () => ({ memberships: [], untils: [] });
 
   /** One byte in the row that begins with these. */
   const damage = async (key: readonly Buffer[]): Promise<void> => {
@@ -57,7 +58,7 @@ describe("A save of seats where something is damaged", () => {
     await open();
     const held = people.slice(0, 299);
     for (let at = 0; at < held.length; at += 100)
-      await saveAll(held.slice(at, at + 100), () => ({ memberships: [{ audienceId: a, since: 7 }], due: DUE }));
+      await saveAll(held.slice(at, at + 100), () => ({ memberships: [{ audienceId: a, since: 7 }], ...dueAt(DUE) }));
   });
   afterEach(async () => {
     await store.close();
@@ -109,7 +110,7 @@ describe("A save of seats where something is damaged", () => {
     await damage([Buffer.from(`"audienceId":"${a}","profileId":"${last}"`)]);
     for (const one of [people[0]!, victim, people[299]!])
       await assert.rejects(saveAll([one], enterB, b), placeOf("feed"));
-    assert.deepEqual(await saveAll([victim], () => ({ due: AGAIN })), [true]);
+    assert.deepEqual(await saveAll([victim], () => dueAt(AGAIN)), [true]);
   });
 
   it("says where it cannot be written when they are due", async () => {
@@ -117,7 +118,7 @@ describe("A save of seats where something is damaged", () => {
     due.writeUIntBE(DUE, 0, 6);
     await damage([uuidBytes(workspace), due, uuidBytes(victim)]);
     await assert.rejects(
-      saveAll([victim], () => ({ due: AGAIN })),
+      saveAll([victim], () => dueAt(AGAIN)),
       placeOf("times"),
     );
     assert.deepEqual(await saveAll([people[299]!], enterB, b), [true]);

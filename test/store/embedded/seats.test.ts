@@ -21,7 +21,11 @@ describe("Seats in the embedded store", () => {
   });
 
   const [workspace, profileId] = [newId<WorkspaceId>(), newId<ProfileId>()];
-  const seat: Seat = { profileId, memberships: [{ audienceId: newId<AudienceId>(), since: 7 }], due: 9 };
+  const audienceId = newId<AudienceId>();
+  const dueAt = (until: number): Seat => {
+    return { profileId, memberships: [{ audienceId, since: 7 }], untils: [{ audienceId, until }] };
+  };
+  const seat = dueAt(9);
   const newClaim = (): ClaimId => newId<ClaimId>();
 
   it("are not written by a look that finds all as it was", async () => {
@@ -40,11 +44,11 @@ describe("Seats in the embedded store", () => {
       assert.deepEqual(await seats.save(workspace, claim, [{ seat: after, entries: [] }]), [true]);
       return writes - before;
     };
-    assert.equal(await look({ profileId, memberships: [], due: null }), 0);
+    assert.equal(await look({ profileId, memberships: [], untils: [] }), 0);
     assert.equal(await look(seat), 1);
     assert.equal(await look(seat), 0);
-    assert.equal(await look({ ...seat, due: 10 }), 1);
-    assert.deepEqual(await seats.claim(workspace, newClaim(), [profileId]), [{ ...seat, due: 10 }]);
+    assert.equal(await look(dueAt(10)), 1);
+    assert.deepEqual(await seats.claim(workspace, newClaim(), [profileId]), [dueAt(10)]);
   });
 
   it("lose their claims with the process, and nothing else", async () => {
@@ -60,7 +64,7 @@ describe("Seats in the embedded store", () => {
     store = await open();
     const again = createEmbeddedSeatStore({ database: store.database });
     assert.deepEqual(await again.claimed(workspace, { limit: 9, after: null }), []);
-    assert.deepEqual(await again.save(workspace, second, [{ seat: { ...seat, due: 1 }, entries: [] }]), [false]);
+    assert.deepEqual(await again.save(workspace, second, [{ seat: dueAt(1), entries: [] }]), [false]);
     assert.deepEqual(await again.claim(workspace, newClaim(), [profileId]), [seat]);
   });
 
@@ -70,7 +74,7 @@ describe("Seats in the embedded store", () => {
     await seats.claim(workspace, first, [profileId]);
     const saving = seats.save(workspace, first, [{ seat, entries: [] }]);
     const claimed = await seats.claim(workspace, second, [profileId]);
-    assert.deepEqual([claimed, await saving], [[{ profileId, memberships: [], due: null }], [false]]);
+    assert.deepEqual([claimed, await saving], [[{ profileId, memberships: [], untils: [] }], [false]]);
     assert.deepEqual(await seats.save(workspace, second, [{ seat, entries: [] }]), [true]);
   });
 });
