@@ -19,6 +19,7 @@ export {
   exactTime,
   Id,
   Json,
+  Name,
   Num,
   pretty,
   Sent,

@@ -60,8 +60,15 @@ export const exactTime = (at: string): string => {
   return Number.isNaN(date.getTime()) ? at : exact.format(date);
 };
 
-const minutes = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
-/** Day and time where the reader is. */
+const minutes = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  timeZoneName: "short",
+});
+/** Day, time and time zone of the reader. */
 export const minute = (at: string): string => minutes.format(new Date(at));
 
 const TICK_MS = 10_000;
@@ -118,6 +125,20 @@ export const BothTimes = ({ at }: { readonly at: string }): JSX.Element => (
       <ExactTime at={at} />
     </span>
   </span>
+);
+
+/** A name of the sender, which breaks between its words. */
+export const Name = ({ of }: { readonly of: string }): JSX.Element => (
+  <bdi>
+    {visible(of)
+      .split(/(?<=[_./-])/)
+      .map((part, i) => (
+        <>
+          {i > 0 && <wbr />}
+          {part}
+        </>
+      ))}
+  </bdi>
 );
 
 /** An address, which breaks between its parts. */

@@ -24,7 +24,6 @@ import {
   PageFrame,
   SelectField,
   TextField,
-  Time,
   wrongOf,
 } from "../../ui/kit.js";
 import { Fill } from "./fill.js";
@@ -90,7 +89,7 @@ export function Page(): JSX.Element {
               means: "How long its events are kept.",
               show: ({ retention_days: n }) => <span class="nowrap">{n === null ? "forever" : count(n, "day")}</span>,
             },
-            { name: "Created", show: ({ created_at: at }) => <Time at={at} /> },
+            { name: "Created", show: ({ created_at: at }) => <BothTimes at={at} /> },
             ...(mayEdit
               ? [
                   {

@@ -165,7 +165,7 @@ export function Page({ query }: PageProps): JSX.Element {
               aria-pressed={name === reason}
               onClick={() => show({ reason: name === reason ? "" : name })}
             >
-              <span class="name break">{reasonWords(name)}</span>
+              <span class="name break sentence">{reasonWords(name)}</span>
               <span class="value">
                 {showNumber(times)}
                 {groups.isAll ? "" : "+"}

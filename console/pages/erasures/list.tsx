@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { usePages } from "../../api/hooks.js";
 import { href } from "../../state/router.js";
-import { Button, Card, Empty, Id, Num, PagedTable, PageFrame, Time } from "../../ui/kit.js";
+import { BothTimes, Button, Card, Empty, Id, Num, PagedTable, PageFrame } from "../../ui/kit.js";
 import { Check } from "./check.js";
 import { Erase } from "./erase.js";
 import type { Receipt } from "./records.js";
@@ -46,7 +46,7 @@ export function Page(): JSX.Element {
             { name: "Identifiers", fit: "wide", show: ({ identifiers }) => <Counts of={identifiers} /> },
             { name: "Events deleted", fit: "end", show: ({ removed }) => <Num value={removed["events"] ?? 0} /> },
             { name: "Older events refused", fit: "end", show: ({ late }) => <Num value={late.events} /> },
-            { name: "Erased", show: ({ erased_at: at }) => <Time at={at} /> },
+            { name: "Erased", show: ({ erased_at: at }) => <BothTimes at={at} /> },
           ]}
         />
       </Card>

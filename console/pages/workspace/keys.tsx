@@ -27,7 +27,6 @@ import {
   SelectField,
   showNumber,
   TextField,
-  Time,
   visible,
   wrongOf,
 } from "../../ui/kit.js";
@@ -103,7 +102,7 @@ export function Page(): JSX.Element {
               name: "Rights",
               show: (key) => <Rights of={key} />,
             },
-            { name: "Created", show: (key) => <Time at={key.created_at} /> },
+            { name: "Created", show: (key) => <BothTimes at={key.created_at} /> },
             { name: "Expires", show: (key) => <Expires of={key} /> },
             {
               name: "Actions",

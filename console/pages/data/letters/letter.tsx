@@ -17,8 +17,8 @@ import {
   LinkButton,
   Loaded,
   Message,
+  Name,
   Sent,
-  visible,
 } from "../../../ui/kit.js";
 import { NO_SCHEMA } from "../refused.js";
 
@@ -46,10 +46,17 @@ export function SchemaLink({
 }): JSX.Element {
   if (id === null || (UNNAMED.has(id) && (reason === "rejected" || reason === "quarantined")))
     return <span class="soft">{NO_SCHEMA}</span>;
-  if (!wrongs.some(isUnregistered)) return <a href={href("/schemas/:id", { id })}>{id}</a>;
+  if (!wrongs.some(isUnregistered))
+    return (
+      <a href={href("/schemas/:id", { id })}>
+        <Name of={id} />
+      </a>
+    );
   return (
     <span class="stack-tight">
-      <bdi class="break">{visible(id)}</bdi>
+      <span class="break">
+        <Name of={id} />
+      </span>
       <span class="soft small">was not registered</span>
     </span>
   );
