@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createFindings } from "../../app/verify/findings.js";
 import { verifyMembers } from "../../app/verify/members.js";
+import type { Seat } from "../../core/audience/seat.js";
 import { newId, type AudienceId, type ClaimId, type ProfileId, type Uid, type WorkspaceId } from "../../core/ids.js";
 import type { Copied, MemberCopying, MemberRows } from "../../core/ports/copying.js";
 import type { SeatStore } from "../../core/ports/seat-store.js";
@@ -9,12 +10,18 @@ import { copiedMemberBackends } from "../support/copying/backends.js";
 type Deps = Parameters<typeof verifyMembers>[0];
 
 /** Profiles that are in the audience, and a feed that tells so. */
-async function seated(seats: SeatStore, workspace: WorkspaceId, audienceId: AudienceId, count: number) {
+async function seated(
+  seats: SeatStore,
+  workspace: WorkspaceId,
+  audienceId: AudienceId,
+  count: number,
+  untils: Seat["untils"] = [],
+) {
   const profileIds = Array.from({ length: count }, () => newId<ProfileId>());
   const claim = newId<ClaimId>();
   await seats.claim(workspace, claim, profileIds);
   const saves = profileIds.map((profileId) => ({
-    seat: { profileId, memberships: [{ audienceId, since: 1 }], untils: [] },
+    seat: { profileId, memberships: [{ audienceId, since: 1 }], untils },
     entries: [{ type: "entered", at: 1, audienceId, profileId, cause: "changed", into: null }] as const,
   }));
   await seats.save(workspace, claim, saves);
@@ -77,6 +84,27 @@ describe("npm run verify, of members", () => {
       await verifyMembers({ ...given, findings, isRepair: false, now: Date.now });
       assert.deepEqual(findings.lines(), []);
       assert.ok(read > 0 && read <= 3 * 8 * 20, `${read} rows read`);
+    } finally {
+      await close();
+      await place.drop();
+    }
+  });
+
+  it("passes over those whose time has come: somebody has still to look at them", async () => {
+    const place = await copiedMemberBackends[0]!.place();
+    const { seats, copying, close } = await place.open();
+    try {
+      const [audienceId, workspace, now] = [newId<AudienceId>(), newId<WorkspaceId>(), Date.now()];
+      // All are gone, and still seated.
+      await seated(seats, workspace, audienceId, 2, [{ audienceId, until: now }]);
+      await seated(seats, workspace, audienceId, 3, [{ audienceId, until: now + 1 }]);
+      const { backends, services } = depsOf(new Map([[workspace, []]]), audienceId, seats);
+      const findings = createFindings();
+      const given = { backends: { ...backends, copying: { members: copying } }, services } as unknown as Deps;
+      await verifyMembers({ ...given, findings, isRepair: false, now: () => now });
+      const lines = findings.lines().join("\n");
+      assert.match(lines, /^wrong_seats: 3 /m);
+      assert.match(lines, /\b2\b.* profiles whose time to be looked at has come/);
     } finally {
       await close();
       await place.drop();

@@ -147,6 +147,7 @@ const DAMAGES: readonly (readonly [sql: string, kind: RegExp, isMended: boolean]
   ["UPDATE events SET crc = crc + 1 WHERE seq = (SELECT max(seq) FROM folds)", /^damaged_events: 1 /m, false],
   ["DELETE FROM seats WHERE profile = (SELECT min(profile) FROM seats)", /^wrong_seats: 1 .*mended/m, true],
   ["DELETE FROM seats WHERE profile = (SELECT min(profile) FROM seats)", /^wrong_feeds: \d+ .*mended/m, true],
+  ["UPDATE seats SET untils = '[]', due = NULL", /^wrong_seats: \d+ .*mended/m, true],
   ["UPDATE feeds SET sizes = '[]'", /^wrong_sizes: \d+ .*mended/m, true],
   ["DELETE FROM tallies WHERE position = (SELECT min(position) FROM tallies)", /^wrong_tallies: 1 .*mended/m, true],
   ["UPDATE tallies SET amount = amount + 1", /^wrong_tallies: \d+ .*mended/m, true],

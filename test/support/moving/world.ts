@@ -33,7 +33,7 @@ export async function fillWorkspace(app: App, events: number): Promise<Seen> {
   await ok(workspace.send("PUT", "/v1/namespaces/loyalty_id", { kind: "person", limit: null }));
   await ok(workspace.send("PUT", "/v1/identity/settings", { shared_identifier_limit: 3 }));
   await ok(workspace.send("POST", "/v1/audiences", { name: "Parisians", rule: { "traits.city": "Paris" } }));
-  const spent = { $events: { schema_id: schema, sum: "total", is: { $gte: 5 } } };
+  const spent = { $events: { schema_id: schema, sum: "total", is: { $gte: 5 }, within: "30d" } };
   await ok(workspace.send("POST", "/v1/audiences", { name: "Spenders", rule: spent }));
   for (let n = 0; n < events; n += 1) {
     const person = random.below(12);
