@@ -21,17 +21,24 @@ export interface Taker {
   readonly isParked: (workspace: WorkspaceId) => boolean;
 }
 
+export interface MarkWalk {
+  /** Takes a step. Answers whether all were seen. */
+  readonly step: (taker: Taker) => Promise<boolean>;
+  /** For this mark, and those behind it, there was no time after all. */
+  readonly backTo: (mark: Mark) => void;
+}
+
 /**
- * Walks through the marks of all workspaces, a step at each call. They take turns, each with some of its oldest marks, so that the many of
- * one hold up no other; what room is left then goes to those that have more. Answers whether all were seen.
+ * Walks through the marks of all workspaces. They take turns, each with some of its oldest marks, so that the many of one hold up no other;
+ * what room is left then goes to those that have more.
  */
-export function createMarkWalk(marks: Pick<MarkStore, "marks">): (taker: Taker) => Promise<boolean> {
+export function createMarkWalk(marks: Pick<MarkStore, "marks">): MarkWalk {
   /** Whose turn was last; null: a round begins. */
   let last: WorkspaceId | null = null;
   /** Of those that have more: how far they were seen. */
   const places = new Map<WorkspaceId, Mark>();
 
-  return async ({ take, isFull, hasOpen, isParked }) => {
+  const step: MarkWalk["step"] = async ({ take, isFull, hasOpen, isParked }) => {
     /** Answers how many there was room for. */
     const takeSome = async (some: readonly Mark[], isEnough = isFull): Promise<number> => {
       let at = 0;
@@ -98,6 +105,15 @@ export function createMarkWalk(marks: Pick<MarkStore, "marks">): (taker: Taker) 
     const isEnd = await takeTurns();
     await takeMore();
     return isEnd && places.size === 0;
+  };
+  return {
+    step,
+    // Else those that come later would go first, as long as there are more than there is time for.
+    backTo: (mark) => {
+      const place = places.get(mark.workspace);
+      if (place !== undefined && later(place, mark) === place)
+        places.set(mark.workspace, { ...mark, since: mark.since - 1 });
+    },
   };
 }
 

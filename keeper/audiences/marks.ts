@@ -63,6 +63,8 @@ export function createMarkLooks(
     for (const profile of profiles.values()) if (!open.has(profile.profileId)) pauses.looked(workspace, profile);
     const isDone = ({ profile }: Named): boolean => profile === null || !open.has(profile.profileId);
     const done = named.filter(isDone).map(({ mark }) => mark);
+    const left = named.find((one) => !isDone(one));
+    if (left !== undefined) walk.backTo(left.mark);
     await deps.marks.clear(done);
     return { noted, done };
   };
@@ -70,7 +72,7 @@ export function createMarkLooks(
   const look = async (): Promise<Turn> => {
     const begunAt = performance.now();
     const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false, isLate: false, isOld };
-    const isWhole = await walk({
+    const isWhole = await walk.step({
       take: (some) => nameSome(deps, some, found, pauses, parking),
       isFull: () => found.profiles.size >= PER_LOOK,
       hasOpen: (workspace) => found.open.has(workspace),

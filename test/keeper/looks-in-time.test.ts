@@ -172,6 +172,18 @@ describe("Profiles whose looks take long", () => {
     assert.equal(new Set(looked).size, MANY + 1);
   });
 
+  it("are looked at in the order in which they changed, however few of them there is time for", async () => {
+    const people = profilesOf(20 * MANY);
+    const marks = people.map((uid, n) => markOf(heavy, uid, n));
+    const { task, open, looked } = aCrowd(heavy, { slow: people.slice(0, 24), marks });
+    while (open.marks.length > 0) await task.step();
+    const order = new Map(people.map((profileId, n) => [profileId, n]));
+    assert.deepEqual(
+      looked.map((profileId) => order.get(profileId)!),
+      people.map((_, n) => n),
+    );
+  });
+
   it("hold up no other workspace either where they stand among many quick ones", async () => {
     const slow = profilesOf(MANY);
     const quick = profilesOf(PER_LOOK);
