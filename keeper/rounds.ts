@@ -8,6 +8,8 @@ const EMPTY_MS = 1_000;
 const IDLE_MS_MAX = 2_000;
 /** With very many workspaces going round takes long, and is then done more rarely: this many times that. */
 const REST = 9;
+/** But no more for each of them: beside other work a round of one takes long, too, and its audiences wait. */
+const REST_EACH_MS = 100;
 const WORKSPACES_PER_PAGE = 100;
 /** Several workspaces go together, up to so long. */
 const PIECE_MS = 20;
@@ -15,9 +17,17 @@ const PIECE_MS = 20;
 /** `empty`: no workspace has audiences. */
 export type Reached = "more" | "over" | "empty";
 
+export interface Round {
+  readonly tookMs: number;
+  /** So many were tended in it. */
+  readonly workspaces: number;
+}
+
 /** The pause after a round that found nothing to do. */
-export const restMs = (reached: "over" | "empty", tookMs: number): number =>
-  Math.min(IDLE_MS_MAX, Math.max(reached === "empty" ? EMPTY_MS : IDLE_MS, tookMs * REST));
+export const restMs = (reached: "over" | "empty", { tookMs, workspaces }: Round): number => {
+  const restMs = Math.min(IDLE_MS_MAX, tookMs * REST, workspaces * REST_EACH_MS);
+  return Math.max(reached === "empty" ? EMPTY_MS : IDLE_MS, restMs);
+};
 
 /**
  * Goes round the workspaces that have audiences, a piece at each call. A workspace counts as done before it is tended: one that fails must

@@ -32,6 +32,8 @@ interface Walk {
   readonly forgotten: Map<TallyId, string | null>;
 }
 
+const NEW_ROUND = { isBusy: false, tookMs: 0, workspaces: 0 };
+
 export type Walks = Map<WorkspaceId, Walk>;
 export const createWalks = (): Walks => new Map();
 
@@ -42,11 +44,11 @@ export const createWalks = (): Walks => new Map();
 export function createTallyTask(deps: TallyDeps): Task {
   const walks = createWalks();
   const parking = createParking(deps.log);
-  let round = { isBusy: false, tookMs: 0 };
+  let round = NEW_ROUND;
 
   const goRound = createRounds(deps.audiences, async (workspace) => {
     const isBusy = await parking.attempt(workspace, () => tendTallies(deps, workspace, walks));
-    if (isBusy === true) round.isBusy = true;
+    round = { ...round, isBusy: round.isBusy || isBusy === true, workspaces: round.workspaces + 1 };
     // What is away is not away for one workspace alone: the keeper waits, too.
     if (isBusy === null && parking.away() !== null) throw parking.away();
   });
@@ -57,11 +59,11 @@ export function createTallyTask(deps: TallyDeps): Task {
     step: async () => {
       const begunAt = performance.now();
       const reached = await goRound();
-      round.tookMs += performance.now() - begunAt;
+      round = { ...round, tookMs: round.tookMs + performance.now() - begunAt };
       if (reached === "more") return 0;
-      const { isBusy, tookMs } = round;
-      round = { isBusy: false, tookMs: 0 };
-      return isBusy ? 0 : restMs(reached, tookMs);
+      const ended = round;
+      round = NEW_ROUND;
+      return ended.isBusy ? 0 : restMs(reached, ended);
     },
   };
 }

@@ -24,8 +24,8 @@ export interface Taker {
 export interface MarkWalk {
   /** Takes a step. Answers whether all were seen. */
   readonly step: (taker: Taker) => Promise<boolean>;
-  /** For this mark, and those behind it, there was no time after all. */
-  readonly backTo: (mark: Mark) => void;
+  /** Begins again with the oldest marks, in every workspace. */
+  readonly rewind: () => void;
 }
 
 /**
@@ -108,11 +108,9 @@ export function createMarkWalk(marks: Pick<MarkStore, "marks">): MarkWalk {
   };
   return {
     step,
-    // Else those that come later would go first, as long as there are more than there is time for.
-    backTo: (mark) => {
-      const place = places.get(mark.workspace);
-      if (place !== undefined && later(place, mark) === place)
-        places.set(mark.workspace, { ...mark, since: mark.since - 1 });
+    // Who has more room next stays as it is.
+    rewind: () => {
+      for (const [workspace, place] of places) places.set(workspace, { ...place, since: 0 });
     },
   };
 }

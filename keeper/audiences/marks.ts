@@ -63,8 +63,6 @@ export function createMarkLooks(
     for (const profile of profiles.values()) if (!open.has(profile.profileId)) pauses.looked(workspace, profile);
     const isDone = ({ profile }: Named): boolean => profile === null || !open.has(profile.profileId);
     const done = named.filter(isDone).map(({ mark }) => mark);
-    const left = named.find((one) => !isDone(one));
-    if (left !== undefined) walk.backTo(left.mark);
     await deps.marks.clear(done);
     return { noted, done };
   };
@@ -87,6 +85,8 @@ export function createMarkLooks(
       room -= looked?.noted ?? 0;
       followed.note(looked?.done ?? [], begunAt);
     }
+    // Marks for which there was no time, and those that came again during their look, are older than what the walk has not seen yet.
+    if (isBusy && !found.hasWaiting) walk.rewind();
     const isAnyWaiting = hasWaiting || found.hasWaiting;
     hasWaiting = isAnyWaiting && !isWhole;
     if (isBusy) return "busy";

@@ -20,7 +20,7 @@ import { createPauses } from "./pauses.js";
  * `isTended`: something of one workspace went through. `isLate`: something had waited for long, or is not done yet. `isYielding`: builds are
  * left to another process for a moment.
  */
-const NEW_ROUND = { isBusy: false, isTended: false, isLate: false, isYielding: false, tookMs: 0 };
+const NEW_ROUND = { isBusy: false, isTended: false, isLate: false, isYielding: false, tookMs: 0, workspaces: 0 };
 /** Marks that cannot be read are asked for again after so long. */
 const FAILED_MS = 60_000;
 const UNTIMED = "no profiles of a workspace are looked at for a minute when their time comes: something is damaged";
@@ -91,6 +91,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
 
   const goRound = createRounds(deps.audiences, async (workspace) => {
     const isBusy = await tending.attempt(workspace, () => tend(workspace));
+    round.workspaces += 1;
     if (isBusy !== null) round.isTended = true;
     if (isBusy === true) round.isBusy = true;
   });
@@ -109,15 +110,15 @@ export function createAudienceTask(deps: AudienceDeps): Task {
       if (marked.isLate()) round.isLate = true;
       const reached = await goRound();
       round.tookMs += performance.now() - begunAt;
-      const { isBusy, isTended, tookMs } = round;
+      const ended = round;
       if (reached !== "more") {
         ({ isLate, isYielding } = round);
         round = { ...NEW_ROUND };
       }
       // What is away is not away for one workspace alone: the keeper waits, too.
-      if (!isTended && away() !== null) throw away();
-      if (reached === "more" || isBusy) return 0;
-      return restMs(reached, tookMs);
+      if (!ended.isTended && away() !== null) throw away();
+      if (reached === "more" || ended.isBusy) return 0;
+      return restMs(reached, ended);
     },
   };
 }

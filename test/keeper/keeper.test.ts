@@ -211,7 +211,9 @@ describe("rounds of the workspaces that have audiences", () => {
     );
     const rest = async (): Promise<number> => {
       const reached = await goRound();
-      return reached === "more" ? assert.fail("A round of one workspace takes one step.") : restMs(reached, 0);
+      return reached === "more"
+        ? assert.fail("A round of one workspace takes one step.")
+        : restMs(reached, { tookMs: 0, workspaces: 1 });
     };
     assert.equal(await rest(), 1_000);
     watching = [newId<WorkspaceId>()];
@@ -219,6 +221,18 @@ describe("rounds of the workspaces that have audiences", () => {
     watching = [];
     assert.equal(await rest(), 1_000);
     assert.equal(tended.length, 1);
+  });
+
+  it("are rarer where they take long, and no more so than there are workspaces: other work makes them long, too", () => {
+    for (const [tookMs, workspaces, expected] of [
+      [1, 1, 200],
+      [1_000, 1, 200],
+      [1_000, 5, 500],
+      [1_000, 100, 2_000],
+      [30, 100, 270],
+    ] as const)
+      assert.equal(restMs("over", { tookMs, workspaces }), expected);
+    assert.equal(restMs("empty", { tookMs: 1_000, workspaces: 0 }), 1_000);
   });
 });
 
