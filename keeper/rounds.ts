@@ -25,8 +25,8 @@ export interface Round {
 
 /** The pause after a round that found nothing to do. */
 export const restMs = (reached: "over" | "empty", { tookMs, workspaces }: Round): number => {
-  const restMs = Math.min(IDLE_MS_MAX, tookMs * REST, workspaces * REST_EACH_MS);
-  return Math.max(reached === "empty" ? EMPTY_MS : IDLE_MS, restMs);
+  const most = Math.min(IDLE_MS_MAX, tookMs * REST, workspaces * REST_EACH_MS);
+  return Math.max(reached === "empty" ? EMPTY_MS : IDLE_MS, most);
 };
 
 /**
