@@ -32,6 +32,11 @@ export interface KeeperDeps {
  */
 const REST = 3;
 const REST_MIN = 0.5;
+/**
+ * One that hurries takes most of the time. Those who need the loop as well have a turn between any two of its steps, and do more in each:
+ * where many small writes had filled the loop, fewer and larger ones leave time for both.
+ */
+const REST_HURRIED = 0.25;
 /** The clock may have jumped: it is looked at so often. */
 const LOOK_MS = 1_000;
 const FAILED_MS_MIN = 1_000;
@@ -88,7 +93,8 @@ export function createKeeper({ tasks, log, metrics, now, loop = createLoop() }: 
       if (due !== undefined) {
         load = (load + loop.since().part) / 2;
         await doPiece(due);
-        await pause(loop.since().busyMs * Math.max(REST_MIN, REST * load ** 2), closing.signal);
+        const rest = due.task.hurries?.() === true ? REST_HURRIED : Math.max(REST_MIN, REST * load ** 2);
+        await pause(loop.since().busyMs * rest, closing.signal);
       } else {
         const nextAt = Math.min(...states.map(({ dueAt }) => dueAt));
         looking = new AbortController();

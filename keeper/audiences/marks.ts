@@ -16,10 +16,14 @@ export interface MarkLooks {
   look(): Promise<Turn>;
   /** Whether one of the marks that the last look came to had waited for long. */
   isLate(): boolean;
+  /** Whether one of those that it took had waited for longer than a feed should. */
+  hurries(): boolean;
 }
 
 /** A change that is younger is being followed in time. */
 const LATE_MS = 10_000;
+/** A quarter of the second within which the feed follows: what comes meanwhile still has time. */
+const HURRY_MS = 250;
 
 /** `profile` is null where the uid names nobody any more. */
 interface Named {
@@ -32,8 +36,11 @@ interface Found {
   readonly open: Map<WorkspaceId, Named[]>;
   readonly profiles: Set<string>;
   hasWaiting: boolean;
-  isLate: boolean;
-  readonly isOld: (mark: Mark) => boolean;
+  /** Of the marks that were met: for how long one of them has waited at most, milliseconds. */
+  metMs: number;
+  /** Of those that may be looked at now. */
+  openMs: number;
+  readonly waitedMs: (mark: Mark) => number;
 }
 
 /**
@@ -48,10 +55,10 @@ export function createMarkLooks(
 ): MarkLooks {
   const walk = createMarkWalk(deps.marks);
   const followed = createFollowed();
-  const isOld = (mark: Mark): boolean => deps.now(mark.workspace) - mark.since > LATE_MS && !followed.isRecent(mark);
+  const waitedMs = (mark: Mark): number => Math.min(deps.now(mark.workspace) - mark.since, followed.agoMs(mark));
   /** Seen since the walk began. */
   let hasWaiting = false;
-  let isLate = false;
+  let [metMs, openMs] = [0, 0];
 
   /** Answers how many profiles of notes it looked at with them, and the marks whose looks went through. */
   const lookAtNamed = async (
@@ -69,14 +76,14 @@ export function createMarkLooks(
 
   const look = async (): Promise<Turn> => {
     const begunAt = performance.now();
-    const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false, isLate: false, isOld };
+    const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false, metMs: 0, openMs: 0, waitedMs };
     const isWhole = await walk.step({
       take: (some) => nameSome(deps, some, found, pauses, parking),
       isFull: () => found.profiles.size >= PER_LOOK,
       hasOpen: (workspace) => found.open.has(workspace),
       isParked: (workspace) => !parking.isFree(workspace),
     });
-    isLate = found.isLate;
+    ({ metMs, openMs } = found);
     let isBusy = false;
     let room = PER_LOOK;
     for (const [workspace, named] of found.open) {
@@ -93,7 +100,7 @@ export function createMarkLooks(
     if (!isWhole) return "more";
     return isAnyWaiting ? "waits" : "nothing";
   };
-  return { look, isLate: () => isLate };
+  return { look, isLate: () => metMs > LATE_MS, hurries: () => openMs > HURRY_MS };
 }
 
 async function nameSome(
@@ -123,7 +130,7 @@ async function nameSome(
     };
     const profiles = await pastDamage<Mark, ProfileRef | null>(its, ask, passOver);
     for (const [n, mark] of its.entries()) add(found, pauses, { mark, profile: profiles[n]! });
-    found.isLate ||= its.some(found.isOld);
+    found.metMs = Math.max(found.metMs, ...its.map(found.waitedMs));
   };
   await Promise.all(
     [...byWorkspace].map(([workspace, its]) => parking.attemptPart(workspace, () => resolve(workspace, its))),
@@ -141,6 +148,7 @@ function add(found: Found, pauses: Pauses, named: Named): void {
     }
     // Many marks of one profile are one look.
     found.profiles.add(`${workspace}:${profileId}`);
+    found.openMs = Math.max(found.openMs, found.waitedMs(named.mark));
   }
   const its = found.open.get(workspace) ?? [];
   its.push(named);
@@ -150,12 +158,13 @@ function add(found: Found, pauses: Pauses, named: Named): void {
 const keyOf = ({ workspace, uid }: Mark): string => `${workspace}:${uid}`;
 const isOver = (at: number): boolean => at + LATE_MS < performance.now();
 
-/** Which were followed just now: one that is marked again during its look keeps its `since`, though only what came later waits. */
+/** When those were followed that were just now: one that is marked again during its look keeps its `since`, though only what came later waits. */
 function createFollowed() {
   /** When the marks were read, in that order. */
   const readAt = new Map<string, number>();
   return {
-    isRecent: (mark: Mark): boolean => !isOver(readAt.get(keyOf(mark)) ?? -Infinity),
+    /** Since what the mark stands for was read, milliseconds; Infinity: longer than matters. */
+    agoMs: (mark: Mark): number => performance.now() - (readAt.get(keyOf(mark)) ?? -Infinity),
     note: (marks: readonly Mark[], at: number): void => {
       for (const key of marks.map(keyOf)) {
         readAt.delete(key);

@@ -82,6 +82,21 @@ describe("the keeper", () => {
       assert.ok(pieces[n + 1]!.begin - end > 3 * (end - begin) - 2);
   });
 
+  it("rests less after a piece that hurries, however much others need the loop", async () => {
+    let [begun, left, least] = [0, 12, Infinity];
+    let ended: number | null = null;
+    const step = async (): Promise<number> => {
+      begun = performance.now();
+      if (ended !== null) least = Math.min(least, begun - ended);
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      ended = performance.now();
+      return (left -= 1) > 0 ? 0 : DAY_MS;
+    };
+    start([{ name: "audiences", step, hurries: () => true }], Date.now, loopWith(1));
+    await open!.rest();
+    assert.ok(least >= 8 && least < 40, `after 40 ms of work it rests for about 10, not ${least}`);
+  });
+
   it("a task that fails waits, is told of without a value, and holds up no other", async () => {
     let [fails, done] = [0, 0];
     const { lines, ran } = start([

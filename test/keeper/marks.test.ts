@@ -99,7 +99,31 @@ describe("Looks at what is marked", () => {
     assert.equal(task.isBehind!(), false);
   });
 
-  it("are not behind because one identifier changes during each of them", async () => {
+  it("hurry once a mark has waited for a quarter of a second, until one step meets only younger ones", async () => {
+    const { task, markOther, setNow } = aHub(1);
+    const after = async (waitedMs: number): Promise<boolean> => {
+      markOther(1_000);
+      setNow(1_000 + waitedMs);
+      await steps(task, 1);
+      return task.hurries!();
+    };
+    assert.deepEqual([await after(200), await after(300), await after(200)], [false, true, false]);
+    await after(300);
+    await steps(task, 1);
+    assert.equal(task.hurries!(), false, "nor when there are none");
+  });
+
+  it("do not hurry because a profile that was looked at just now has to wait", async () => {
+    const { task, markHub, setNow, left } = aHub(60_000);
+    markHub(1, 1);
+    await task.step();
+    markHub(1, 2);
+    setNow(5_000);
+    await steps(task, 1);
+    assert.deepEqual([left("hub"), task.hurries!()], [1, false]);
+  });
+
+  it("are not behind because one identifier changes during each of them, and do not hurry", async () => {
     let change = (): unknown => null;
     const { task, markOther, markAgain, setNow, left } = aHub(1, () => void change());
     change = markAgain;
@@ -108,6 +132,7 @@ describe("Looks at what is marked", () => {
       setNow(n * 1_000 + 500);
       await steps(task, 1);
       assert.deepEqual([task.isBehind!(), left("other")], [false, 1], `after ${n} s`);
+      assert.equal(n > 1 && task.hurries!(), false, `after ${n} s`);
     }
   });
 });
