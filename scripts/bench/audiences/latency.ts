@@ -47,19 +47,16 @@ export async function mostPerSecond(
   senders: number,
   send: (n: number) => Promise<unknown>,
   rest: () => Promise<unknown>,
-): Promise<number> {
+): Promise<{ readonly perSecond: number; readonly sent: number }> {
   const began = performance.now();
   const end = began + seconds * 1_000;
-  let [sent, number] = [0, 0];
+  let sent = 0;
   const one = async (): Promise<void> => {
-    while (performance.now() < end) {
-      await send((number += 1));
-      sent += 1;
-    }
+    while (performance.now() < end) await send((sent += 1));
   };
   await Promise.all(Array.from({ length: senders }, one));
   await rest();
-  return (sent * 1_000) / (performance.now() - began);
+  return { perSecond: (sent * 1_000) / (performance.now() - began), sent };
 }
 
 /** Reads the feed of one audience as a receiver would, and notes when each entry came. */
@@ -97,30 +94,52 @@ export interface Delays {
 const PROBE_MS = 200;
 const GRACE_MS = 10_000;
 
-/** People who come into the two audiences, one after the other, for so long; `readers`: of these audiences. */
-export async function probe(
+/** The people of each name come into the two audiences, one after the other, for so long; `readers`: of these audiences. */
+export async function probe<Kind extends string>(
   api: Api,
   seconds: number,
-  probed: ReturnType<typeof readFeed>,
-  pinged: ReturnType<typeof readFeed>,
-): Promise<Delays> {
-  const begun: { readonly profileId: Promise<string>; readonly at: number }[] = [];
+  users: Readonly<Record<Kind, (n: number) => string>>,
+  readers: Readers,
+): Promise<Readonly<Record<Kind, Delays>>> {
+  const kinds = Object.keys(users) as Kind[];
+  const begun = Object.fromEntries(kinds.map((kind) => [kind, [] as Begun[]])) as Record<Kind, Begun[]>;
   const end = Date.now() + seconds * 1_000;
   for (let n = 0; Date.now() < end; n += 1) {
-    const user = `probe-${end}-${n}`;
-    const at = Date.now();
-    const events = [eventOf("order", { user, tier: PROBED }, at), eventOf(PING, { user }, at)];
-    const sent = api.post<{ readonly results: readonly { readonly event_id: string }[] }>(202, "/v1/collect/batch", {
-      events,
-    });
-    const profileId = sent.then(async ({ results }) => {
-      const event = await api.get<{ readonly profile_id: string }>(`/v1/events/${results[0]!.event_id}?wait=10`);
-      return event.profile_id;
-    });
-    begun.push({ profileId, at });
-    await sleep(PROBE_MS);
+    for (const kind of kinds) {
+      begun[kind].push(begin(api, users[kind](n)));
+      await sleep(PROBE_MS / kinds.length);
+    }
   }
   await sleep(PING_SECONDS * 1_000 + GRACE_MS);
+  const delays = await Promise.all(kinds.map(async (kind) => [kind, await delaysOf(begun[kind], readers)] as const));
+  return Object.fromEntries(delays) as Record<Kind, Delays>;
+}
+
+interface Readers {
+  readonly probed: Reader;
+  readonly pinged: Reader;
+}
+type Reader = Pick<ReturnType<typeof readFeed>, "seen">;
+
+interface Begun {
+  readonly profileId: Promise<string>;
+  readonly at: number;
+}
+
+function begin(api: Api, user: string): Begun {
+  const at = Date.now();
+  const events = [eventOf("order", { user, tier: PROBED }, at), eventOf(PING, { user }, at)];
+  const sent = api.post<{ readonly results: readonly { readonly event_id: string }[] }>(202, "/v1/collect/batch", {
+    events,
+  });
+  const profileId = sent.then(async ({ results }) => {
+    const event = await api.get<{ readonly profile_id: string }>(`/v1/events/${results[0]!.event_id}?wait=10`);
+    return event.profile_id;
+  });
+  return { profileId, at };
+}
+
+async function delaysOf(begun: readonly Begun[], { probed, pinged }: Readers): Promise<Delays> {
   const [entered, left]: [number[], number[]] = [[], []];
   for (const { profileId, at } of begun) {
     const id = await profileId;

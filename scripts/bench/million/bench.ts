@@ -74,10 +74,14 @@ async function inFolder(folder: string, crowd: ask.Crowd, tell: (line: string) =
 
 const shown = (ms: number): string => (Number.isNaN(ms) ? "" : ms.toFixed(1));
 
-export async function withLife<T>(settings: Settings, use: (life: Life, client: Client) => Promise<T>): Promise<T> {
+export async function withLife<T>(
+  settings: Settings,
+  use: (life: Life, client: Client) => Promise<T>,
+  connections = CONNECTIONS,
+): Promise<T> {
   const life = await beginLife({ settings, kill: null }, FLAGS);
   if (!("url" in life)) throw new Error(`the service did not start: ${life.log}`);
-  const client = openClient(life.url, CONNECTIONS, ANSWER_MS);
+  const client = openClient(life.url, connections, ANSWER_MS);
   return andThen(
     () => use(life, client),
     async () => {

@@ -17,12 +17,15 @@ export interface Kept {
 }
 export const keptIn = <T extends Kept>(folder: string): T => JSON.parse(readFileSync(noteOf(folder), "utf8")) as T;
 
+/** What anybody of the crowd is called, those that were copied too. */
+export function userAmong(person: number): string {
+  const copy = Math.floor(person / FIRST);
+  return `${userOf(person % FIRST)}${copy === 0 ? "" : `.${copy}`}`;
+}
+
 /** The profiles of a folder that an earlier run has made, for another kind of load. Throws if there are none. */
 export function openCrowd(folder: string) {
   const { key, crowd } = keptIn<Kept>(folder);
-  const emailOf = (person: number): string => {
-    const copy = Math.floor(person / FIRST);
-    return `${userOf(person % FIRST)}${copy === 0 ? "" : `.${copy}`}@example.com`;
-  };
+  const emailOf = (person: number): string => `${userAmong(person)}@example.com`;
   return { settings: settingsOf(folder), key, count: crowd.people, emailOf };
 }
