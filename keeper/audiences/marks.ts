@@ -22,8 +22,8 @@ export interface MarkLooks {
 
 /** A change that is younger is being followed in time. */
 const LATE_MS = 10_000;
-/** A quarter of the second within which the feed follows: what comes meanwhile still has time. */
-const HURRY_MS = 250;
+/** A tenth of the second within which the feed follows: what comes meanwhile still has time. */
+const HURRY_MS = 100;
 
 /** `profile` is null where the uid names nobody any more. */
 interface Named {

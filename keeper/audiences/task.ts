@@ -101,7 +101,7 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     isLast: true,
     isWaiting: () => isPaused || isYielding || away() !== null,
     isBehind: () => isLate || away() !== null,
-    hurries: marked.hurries,
+    hurries: () => marked.hurries(),
     step: async () => {
       const begunAt = performance.now();
       const turn = await lookAtMarked();

@@ -99,7 +99,7 @@ describe("Looks at what is marked", () => {
     assert.equal(task.isBehind!(), false);
   });
 
-  it("hurry once a mark has waited for a quarter of a second, until one step meets only younger ones", async () => {
+  it("hurry once a mark has waited for a tenth of a second, until one step meets only younger ones", async () => {
     const { task, markOther, setNow } = aHub(1);
     const after = async (waitedMs: number): Promise<boolean> => {
       markOther(1_000);
@@ -107,8 +107,8 @@ describe("Looks at what is marked", () => {
       await steps(task, 1);
       return task.hurries!();
     };
-    assert.deepEqual([await after(200), await after(300), await after(200)], [false, true, false]);
-    await after(300);
+    assert.deepEqual([await after(50), await after(200), await after(50)], [false, true, false]);
+    await after(200);
     await steps(task, 1);
     assert.equal(task.hurries!(), false, "nor when there are none");
   });

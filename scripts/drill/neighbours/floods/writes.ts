@@ -13,6 +13,9 @@ const identify = ({ sender }: FloodSite, ...identifiers: readonly object[]): str
 
 const LARGE = "x".repeat(255_000);
 const TAGS = 4_000;
+const AUDIENCES = 20;
+/** Few people, of whom each comes to have very many events to add up. */
+const JUDGED = 20;
 
 export const WRITES: readonly Flood[] = [
   {
@@ -38,6 +41,19 @@ export const WRITES: readonly Flood[] = [
         const tags = Array.from({ length: TAGS }, (_, n) => `a tag of some length ${first + n}`);
         return collect(site, { user: `u${fresh() % 5}`, tags }, "", "tags");
       }),
+  },
+  {
+    name: "events that twenty audiences judge",
+    prepare: async (client, { owner: key }) => {
+      for (let n = 1; n <= AUDIENCES; n += 1) {
+        const events = n % 2 === 0 ? { at_least: n } : { sum: "amount", is: { $gte: n * 1_000 }, within: `${n}d` };
+        const body = { name: `audience ${n}`, rule: { $events: { schema_id: FOLDING, ...events } } };
+        await requireAnswer(client, 201, { method: "POST", path: "/v1/audiences", key, body });
+      }
+      return [];
+    },
+    run: (wire, site) =>
+      wire.hammer(32, () => collect(site, { op: fresh(), user: `u${fresh() % JUDGED}`, amount: 1.5 })),
   },
   {
     name: "identifies of one profile",
