@@ -13,7 +13,7 @@ export interface Task {
   readonly isWaiting?: () => boolean;
   /** For one that is hardly ever at rest: whether something waits for longer than it should. Otherwise what is not at rest is behind. */
   readonly isBehind?: () => boolean;
-  /** Whether what its last piece came to had waited for so long that it rests less. */
+  /** Whether its last piece met something that had waited for too long: the keeper rests less then. */
   readonly hurries?: () => boolean;
   /** Does a piece that takes milliseconds. Answers in how many there may be something to do again; 0: there is more now. */
   step(): Promise<number>;

@@ -16,13 +16,13 @@ export interface MarkLooks {
   look(): Promise<Turn>;
   /** Whether one of the marks that the last look came to had waited for long. */
   isLate(): boolean;
-  /** Whether one of those that it took had waited for longer than a feed should. */
+  /** Whether one of those that it took had waited for a good part of the second within which the feed follows. */
   hurries(): boolean;
 }
 
 /** A change that is younger is being followed in time. */
 const LATE_MS = 10_000;
-/** A tenth of the second within which the feed follows: what comes meanwhile still has time. */
+/** Whoever waits for the feed gives it a second: so little leaves time for what comes meanwhile. */
 const HURRY_MS = 100;
 
 /** `profile` is null where the uid names nobody any more. */
@@ -36,9 +36,9 @@ interface Found {
   readonly open: Map<WorkspaceId, Named[]>;
   readonly profiles: Set<string>;
   hasWaiting: boolean;
-  /** Of the marks that were met: for how long one of them has waited at most, milliseconds. */
+  /** The longest that one of the marks that were met has waited, milliseconds. */
   metMs: number;
-  /** Of those that may be looked at now. */
+  /** The same of those that may be looked at now. */
   openMs: number;
   readonly waitedMs: (mark: Mark) => number;
 }
@@ -158,7 +158,7 @@ function add(found: Found, pauses: Pauses, named: Named): void {
 const keyOf = ({ workspace, uid }: Mark): string => `${workspace}:${uid}`;
 const isOver = (at: number): boolean => at + LATE_MS < performance.now();
 
-/** When those were followed that were just now: one that is marked again during its look keeps its `since`, though only what came later waits. */
+/** When those of late were followed: one that is marked again during its look keeps its `since`, though only what came later waits. */
 function createFollowed() {
   /** When the marks were read, in that order. */
   const readAt = new Map<string, number>();
