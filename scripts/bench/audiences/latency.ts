@@ -94,7 +94,7 @@ export interface Delays {
 const PROBE_MS = 200;
 const GRACE_MS = 10_000;
 
-/** The people of each name come into the two audiences, one after the other, for so long; `readers`: of these audiences. */
+/** People of each kind come into the two audiences, one after the other, for so many seconds; `readers`: of these audiences. */
 export async function probe<Kind extends string>(
   api: Api,
   seconds: number,
