@@ -76,6 +76,8 @@ export function createMarkLooks(
 
   const look = async (): Promise<Turn> => {
     const begunAt = performance.now();
+    // Nothing is known of marks that cannot be read.
+    [metMs, openMs] = [0, 0];
     const found: Found = { open: new Map(), profiles: new Set(), hasWaiting: false, metMs: 0, openMs: 0, waitedMs };
     const isWhole = await walk.step({
       take: (some) => nameSome(deps, some, found, pauses, parking),

@@ -39,6 +39,8 @@ export function createAudienceTask(deps: AudienceDeps): Task {
   /** Some profiles may not be looked at yet. */
   let isPaused = false;
   let round = { ...NEW_ROUND };
+  /** The last piece did what needs no hurry, which may have been most of it. */
+  let isBuilding = false;
   /** Of the last whole round. */
   let [isLate, isYielding] = [false, false];
 
@@ -81,10 +83,11 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     await publishAll(deps, workspace);
     const isDue = await dueOrWaits(workspace, () => lookAtDue(workspace));
     const isBegun = await aheadLooks(workspace, set);
-    const isBuilding = await builtOrWaits(workspace, () => build(workspace, set));
+    const isBuilt = (await builtOrWaits(workspace, () => build(workspace, set))) === true;
     const isEnding = await endDeleted(deps, workspace, set);
-    if (isBuilding === true || isEnding) round.isLate = true;
-    return hasMoved || isDue === true || isBegun || isBuilding === true || isEnding;
+    if (isBuilt || isEnding) round.isLate = true;
+    isBuilding ||= isBegun || isBuilt || isEnding;
+    return hasMoved || isDue === true || isBegun || isBuilt || isEnding;
   };
 
   const away = (): unknown => marking.away() ?? tending.away();
@@ -101,9 +104,10 @@ export function createAudienceTask(deps: AudienceDeps): Task {
     isLast: true,
     isWaiting: () => isPaused || isYielding || away() !== null,
     isBehind: () => isLate || away() !== null,
-    hurries: () => marked.hurries(),
+    hurries: () => !isBuilding && marked.hurries(),
     step: async () => {
       const begunAt = performance.now();
+      isBuilding = false;
       const turn = await lookAtMarked();
       isPaused = turn === "waits";
       if (turn === "more" || turn === "busy") round.isBusy = true;

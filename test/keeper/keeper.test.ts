@@ -97,6 +97,27 @@ describe("the keeper", () => {
     assert.ok(least >= 8 && least < 40, `after 40 ms of work it rests for about 10, not ${least}`);
   });
 
+  it("rests as long as ever after a piece of a task that does not hurry, beside one that does", async () => {
+    let last: { readonly name: string; readonly ended: number } | null = null;
+    const rests: number[] = [];
+    const pieceOf = (name: "audiences" | "webhooks", hurries: boolean): Task => {
+      let left = 5;
+      const step = async (): Promise<number> => {
+        if (last?.name === "webhooks") rests.push(performance.now() - last.ended);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        last = { name, ended: performance.now() };
+        return (left -= 1) > 0 ? 0 : DAY_MS;
+      };
+      return { name, step, hurries: () => hurries };
+    };
+    start([pieceOf("audiences", true), pieceOf("webhooks", false)], Date.now, loopWith(1));
+    await open!.rest();
+    assert.ok(
+      rests.length >= 3 && rests.every((ms) => ms > 25),
+      `after 10 ms it rests for about 30: ${rests.join(", ")}`,
+    );
+  });
+
   it("a task that fails waits, is told of without a value, and holds up no other", async () => {
     let [fails, done] = [0, 0];
     const { lines, ran } = start([

@@ -218,6 +218,18 @@ describe("Profiles whose looks take long", () => {
     assert.deepEqual(looked.toSorted(), slow.toSorted());
   });
 
+  it("hurry because of a mark that has waited, but not for a build that the same step went on with", async () => {
+    const hurriesWith = async (build: Audience["build"]): Promise<boolean> => {
+      const slow = profilesOf(MANY);
+      const [quick] = profilesOf(1) as [ProfileId];
+      const { task } = aCrowd(heavy, { slow, build, marks: [markOf(heavy, quick, -1_000)] });
+      await task.step();
+      return task.hurries!();
+    };
+    const build: Audience["build"] = { buildId: newId<BuildId>(), after: null, judged: 0, cause: "built" };
+    assert.deepEqual([await hurriesWith(null), await hurriesWith(build)], [true, false]);
+  });
+
   it("keep no deleted audience where the first of its members is damaged", async () => {
     const members = profilesOf(MANY).toSorted();
     const { longest, open, isEnded } = aCrowd(heavy, { slow: [], members, damaged: members[0]! });
