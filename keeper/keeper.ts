@@ -27,8 +27,8 @@ export interface KeeperDeps {
 
 /**
  * After a piece it rests so many times as long as that kept the loop busy: while others need all of the loop, what does not hurry is at
- * most a quarter of the time. What they leave free it may use, but for a third of the time, in which it sees whether they come back. The rest
- * grows with the square of their load, so that a loop which is half busy has time for all that follows from what comes.
+ * most a quarter of the time. What they leave free it may use, but for a third of the time, in which it sees whether they come back. The
+ * rest grows with the square of their load, so that a loop which is half busy has time for all that follows from what comes.
  */
 const REST = 3;
 const REST_MIN = 0.5;
